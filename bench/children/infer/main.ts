@@ -1,0 +1,20 @@
+/** Answers every request with a turn of chunks, a batch a tick. */
+import { setImmediate } from "node:timers/promises";
+import * as bb from "bytebot/sdk";
+import { BATCH, CHUNKS, DELTA } from "../../work.ts";
+
+const BLOCK = 1_000; // chunks: about what a long answer has; text and thinking take turns, so that blocks end
+
+await bb.run(async () => {
+  const satellite = await bb.sync({ kind: "infer", primary: true });
+  satellite.onInfer(async (_request, reply, { signal }) => {
+    for (let n = 0; n < CHUNKS; n += BATCH) {
+      const write = Math.floor(n / BLOCK) % 2 ? reply.thinking : reply.text;
+      for (let i = 0; i < BATCH; i++) write.call(reply, DELTA);
+      await satellite.drained();
+      await setImmediate(undefined, { signal });
+    }
+    return { stop_reason: "end_turn" };
+  });
+  await satellite.start();
+});

@@ -1,0 +1,36 @@
+/** ByteBot: the Hub in this process, between two stdio children. Every check is on; the log is the memory engine. */
+import { ByteBot } from "bytebot";
+import { childPath } from "./lines.ts";
+import { openReport } from "./report.ts";
+import { type Figure, MEASURED, micros } from "./work.ts";
+
+/** An infer's chunks to a UI: the UI asks for the turns and keeps the clock. */
+export function relayThroughHub(signal: AbortSignal): Promise<Figure> {
+  return throughHub(MEASURED.relay, signal, (hub, opts) => {
+    hub.attachInfer({ ref: childPath("infer") }, { primary: true });
+    hub.attach({ ref: childPath("ui"), opts });
+  });
+}
+
+/** A controller's calls to a toolsource: the controller keeps the clock. */
+export function toolThroughHub(signal: AbortSignal): Promise<Figure> {
+  return throughHub(MEASURED.tool, signal, (hub, opts) => {
+    hub.attach({ ref: childPath("tools") });
+    hub.attach({ ref: childPath("caller"), opts }, { controller: true });
+  });
+}
+
+/** The figure of the child that got `opts`, with the Hub's own CPU instead of the child's, spread over `count`. */
+async function throughHub(
+  count: number,
+  signal: AbortSignal,
+  attach: (hub: ByteBot, opts: Record<string, unknown>) => void,
+): Promise<Figure> {
+  let cpu = process.cpuUsage();
+  await using report = await openReport(() => (cpu = process.cpuUsage()), signal);
+  await using hub = new ByteBot();
+  attach(hub, { report: report.port });
+  await hub.start();
+  const figure = await report.figure;
+  return { ...figure, cpu_us: micros(cpu) / count };
+}

@@ -1,0 +1,52 @@
+/** Rounds to a markdown table: median (min–max) of each contender, and ours ÷ it with the median of the rounds' ratios. */
+import type { Column, Measure } from "./measure.ts";
+import type { Figure } from "./work.ts";
+
+/** One row a round, one figure a contender in the measure's order; an Error where it could not be run. */
+export type Rounds = Array<Array<Figure | Error>>;
+
+export function table({ columns, contenders }: Measure, rounds: Rounds): string {
+  const ours = contenders.findIndex(({ role }) => role === "ours");
+  const rows = contenders.map(({ name, role, goals = {} }, index) => [
+    role === "ours" ? `**${name}**` : name,
+    role,
+    ...columns.flatMap((column) => {
+      const ratios = index === ours ? [] : rounds.map((row) => value(row[ours], column) / value(row[index], column));
+      return [spread(rounds.map((row) => value(row[index], column))), ratio(ratios, goals[column.key])];
+    }),
+  ]);
+  const head = [
+    "contender",
+    "role",
+    ...columns.flatMap(({ title, unit }) => [unit ? `${title}, ${unit}` : title, "ours ÷ it (goal)"]),
+  ];
+  const line = (cells: string[]) => `| ${cells.join(" | ")} |`;
+  return [line(head), line(head.map((_, i) => (i < 2 ? "---" : "---:"))), ...rows.map(line)].join("\n");
+}
+
+/** NaN where it could not be measured. */
+function value(figure: Figure | Error | undefined, { key }: Column): number {
+  return figure === undefined || figure instanceof Error ? NaN : (figure[key] ?? NaN);
+}
+
+function spread(values: number[]): string {
+  const sorted = measured(values);
+  if (sorted.length === 0) return "–";
+  return `${digits(median(sorted))} (${digits(sorted[0]!)}–${digits(sorted.at(-1)!)})`;
+}
+
+function ratio(values: number[], goal: string | undefined): string {
+  const sorted = measured(values);
+  const wanted = goal ? ` (${goal})` : "";
+  return sorted.length === 0 ? (wanted ? `–${wanted}` : "") : `${median(sorted).toFixed(2)}×${wanted}`;
+}
+
+const measured = (values: number[]) => values.filter((each) => !Number.isNaN(each)).sort((a, b) => a - b);
+
+function median(sorted: number[]): number {
+  const middle = sorted.length >> 1;
+  return sorted.length % 2 ? sorted[middle]! : (sorted[middle - 1]! + sorted[middle]!) / 2;
+}
+
+/** Three significant digits: more would be noise. */
+const digits = (n: number) => Number(n.toPrecision(3)).toLocaleString("en-US");

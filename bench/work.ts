@@ -1,0 +1,122 @@
+/**
+ * The work itself, the same for every contender: who is measured only says how a turn is started or a call is made.
+ * Whatever is measured is also checked: a text that is not whole or an answer that is not the question's is an error.
+ */
+import { performance } from "node:perf_hooks";
+
+/** Figures of one run, by column key. Times are in µs, rates in events or calls a second. */
+export type Figure = Record<string, number>;
+
+export const CHUNKS = 20_000; // a turn
+export const TURNS = 5; // measured, after one to warm up
+export const BATCH = 100; // chunks a producer hands over before it yields to its event loop
+export const DELTA = "a few tokens ok "; // one chunk's text, 16 bytes
+export const IN_FLIGHT = 100;
+const SEQUENTIAL_CALLS = 2_000;
+const PIPELINED_CALLS = 20_000;
+
+/** One chunk as a Hub delivers it: 215 bytes or so as a line. */
+export const chunkEvent = (n: number) => ({
+  event_type: "infer_chunk",
+  kind: "block_delta",
+  scope: "u_7f3a/c_2",
+  loop_id: "l_90b41c77",
+  round: 0,
+  attempt: 0,
+  n,
+  index: 0,
+  block_type: "text",
+  delta: DELTA,
+  from: "bb-infer",
+  ts: 1_764_000_000_000 + n,
+});
+
+/**
+ * Chunk relay. `turn(number, chunk)` starts a turn, calls `chunk` with the text of each chunk that arrives and
+ * resolves after the last one; `begin` is called after the warm-up. The clock runs from a turn's first chunk to its
+ * last, in the process that reads them. Chunks are counted as they arrive: merged ones count once.
+ */
+export async function relayWork(
+  turn: (number: number, chunk: (delta: string) => void) => Promise<void>,
+  begin: () => void = () => {},
+): Promise<Figure> {
+  const whole = CHUNKS * DELTA.length;
+  let elapsed = 0;
+  let arrived = 0;
+  let cpu = process.cpuUsage();
+  for (let number = 0; number <= TURNS; number++) {
+    if (number === 1) {
+      begin();
+      cpu = process.cpuUsage();
+      elapsed = arrived = 0;
+    }
+    let first = 0;
+    let last = 0;
+    let characters = 0;
+    await turn(number, (delta) => {
+      if (characters === 0) first = performance.now();
+      characters += delta.length;
+      arrived++;
+      if (characters === whole) last = performance.now();
+    });
+    if (characters !== whole) throw new Error(`turn ${number} delivered ${characters} of ${whole} characters`);
+    elapsed += last - first;
+  }
+  return { events_per_s: arrived / (elapsed / 1e3), cpu_us: micros(cpu) / (TURNS * CHUNKS) };
+}
+
+/**
+ * Tool round trip. `call(text, lane)` asks the echo tool and returns its text; a lane (0 to 99) has one call in flight
+ * at a time. First one call after the other (p50, p99), then 100 in flight (rate, CPU); `begin` is called between.
+ */
+export async function callWork(
+  call: (text: string, lane: number) => Promise<string>,
+  begin: () => void = () => {},
+): Promise<Figure> {
+  let made = 0;
+  const checked = async (lane: number) => {
+    const text = `call ${made++} of the echo tool, with a line of text to carry there and back`;
+    const answer = await call(text, lane);
+    if (answer !== text) throw new Error(`the echo tool answered ${JSON.stringify(answer)} to ${JSON.stringify(text)}`);
+  };
+  const sequential = async (calls: number) => {
+    const times: number[] = [];
+    for (let i = 0; i < calls; i++) {
+      const started = performance.now();
+      await checked(0);
+      times.push((performance.now() - started) * 1e3);
+    }
+    return times.sort((a, b) => a - b);
+  };
+  const pipelined = async (calls: number) => {
+    const until = made + calls;
+    const lane = async (_: unknown, number: number) => {
+      while (made < until) await checked(number);
+    };
+    await Promise.all(Array.from({ length: IN_FLIGHT }, lane));
+  };
+
+  await sequential(SEQUENTIAL_CALLS / 4);
+  const times = await sequential(SEQUENTIAL_CALLS);
+  await pipelined(PIPELINED_CALLS / 4);
+  begin();
+  const cpu = process.cpuUsage();
+  const started = performance.now();
+  await pipelined(PIPELINED_CALLS);
+  const seconds = (performance.now() - started) / 1e3;
+  return {
+    p50_us: times[Math.floor(times.length * 0.5)] ?? NaN,
+    p99_us: times[Math.floor(times.length * 0.99)] ?? NaN,
+    calls_per_s: PIPELINED_CALLS / seconds,
+    cpu_us: micros(cpu) / PIPELINED_CALLS,
+  };
+}
+
+/** Events or calls that a figure's `cpu_us` is spread over: for a Hub, whose CPU is read from outside the work. */
+export const MEASURED = { relay: TURNS * CHUNKS, tool: PIPELINED_CALLS };
+
+/** CPU µs of this process, user and system, since `start`. */
+export const micros = (start: NodeJS.CpuUsage): number => {
+  const { user, system } = process.cpuUsage(start);
+  return user + system;
+};

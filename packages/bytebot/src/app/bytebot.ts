@@ -1,0 +1,318 @@
+import { randomUUID } from "node:crypto";
+import { Hub, offer, type CoreLimits } from "../hub/index.ts";
+import { MemoryLog, type EventLog } from "../log/index.ts";
+import { listenSocket, type SocketServer } from "../transport/index.ts";
+import {
+  BytebotError,
+  type Ack,
+  type Block,
+  type ComponentInfo,
+  type Event,
+  type Kind,
+  type PolicyRule,
+  type ToolCallResult,
+} from "../wire/index.ts";
+import { Attachment } from "./attachment.ts";
+import { normalize, type AttachOptions, type Component } from "./component.ts";
+import { Owner } from "./owner.ts";
+import { reach } from "./reach.ts";
+import { watch, type EventsOptions } from "./watch.ts";
+import { version } from "./version.ts";
+
+export interface ByteBotOptions {
+  ui?: Component;
+  context?: Component;
+  /** The folder that relative references start from; default: the working folder. */
+  base?: string;
+  name?: string;
+  /** Default: in memory. */
+  log?: EventLog;
+  policy?: PolicyRule[];
+  /** Where the context is not there, go on with the plain transcript instead of ending the turn. */
+  contextFallback?: boolean;
+  /** Deadlines in milliseconds and counts; each has a default. */
+  limits?: Partial<CoreLimits>;
+  /** May a satellite with the owner's events attach this reference, which runs its code here? Default: no. */
+  mayAttach?: (ref: string) => boolean | Promise<boolean>;
+  /** A line for whoever runs the app: what a component printed, noise, a crash. Default: stderr. */
+  report?: (line: string) => void;
+}
+
+export interface SendOptions {
+  id?: string;
+  mode?: "queue" | "steer" | "replace" | "refuse";
+  signal?: AbortSignal;
+}
+
+interface Pending {
+  component: Component;
+  options: AttachOptions;
+  role: "ui" | "context" | "infer" | "other";
+  settle: PromiseWithResolvers<Attachment>;
+}
+
+/** A component of the app. */
+export interface Attached {
+  /** Settles with the component's id when it has synced; rejects where it cannot be reached. */
+  ready: Promise<string>;
+  /** Settles when it has ended for good: why, and what its `main` threw. */
+  ended: Promise<{ reason: string; error?: BytebotError }>;
+}
+
+/** In this order they are connected, so that whoever may send finds everything there. */
+const ORDER = ["context", "infer", "other", "ui"] as const;
+
+/** An app: a Hub and its satellites. */
+export class ByteBot {
+  /** The ui of the options, where they have one. */
+  readonly ui: Attached | undefined;
+  private readonly options: ByteBotOptions;
+  private readonly hub: Hub;
+  private readonly attachments = new Map<string, Attachment>();
+  private readonly closed = new AbortController();
+  private pending: Pending[] = [];
+  private sockets: SocketServer[] = [];
+  private owner: Owner | undefined;
+  private hasPrimaryInfer = false;
+  private stopped: Promise<void> | undefined;
+
+  constructor(options: ByteBotOptions = {}) {
+    this.options = options;
+    this.hub = new Hub({
+      name: options.name ?? "bytebot",
+      version,
+      log: options.log ?? new MemoryLog(),
+      policy: options.policy ?? [],
+      contextFallback: options.contextFallback ?? false,
+      limits: options.limits ?? {},
+      report: (line) => this.report(line),
+      control: (event) => this.control(event),
+    });
+    if (options.context !== undefined) this.add(options.context, { primary: true, controller: true }, "context");
+    this.ui = options.ui === undefined ? undefined : this.add(options.ui, { primary: true }, "ui");
+  }
+
+  /** Attaches a component: at `start()`, or at once where the app runs. */
+  attach(component: Component, options: AttachOptions = {}): Attached {
+    return this.add(component, options, "other");
+  }
+
+  /** Attaches an infer; one may be primary, the others are named by the context. */
+  attachInfer(component: Component, options: AttachOptions = {}): Attached {
+    if (options.primary === true) this.hasPrimaryInfer = true;
+    return this.add(component, options, "infer");
+  }
+
+  /** Connects everything attached so far. Rejects with the first failure, after stopping what had started. */
+  async start(): Promise<void> {
+    if (this.owner) throw new BytebotError("conflict", "start() was already called");
+    this.owner = await Owner.connect(this.hub);
+    const pending = this.pending;
+    this.pending = [];
+    try {
+      for (const role of ORDER) {
+        const group = pending.filter((each) => each.role === role);
+        if (role === "other") await Promise.all(group.map((each) => this.open(each)));
+        else for (const each of group) await this.open(each);
+      }
+    } catch (error) {
+      await this.stop("it could not start");
+      throw error;
+    }
+  }
+
+  async detach(componentId: string): Promise<void> {
+    const attachment = this.attachments.get(componentId);
+    if (!attachment)
+      throw new BytebotError("not_found", `no component "${componentId}" is attached: components() lists them`);
+    await attachment.stop("detached");
+  }
+
+  async components(): Promise<ComponentInfo[]> {
+    const answer = await this.request({ event_type: "bb_components" });
+    return (answer["components"] as ComponentInfo[]).filter(({ component_id }) => component_id !== "app");
+  }
+
+  /** Everything that happens in a scope and below it from now on; "*": everywhere. */
+  events(scope = "*", options: EventsOptions = {}): AsyncIterableIterator<Event> {
+    return watch(this.hub, scope, this.closed.signal, options);
+  }
+
+  /** Sends as a person would; resolves when it is durable, with what became of it. The same `id` again sends nothing twice. */
+  async send(scope: string, content: string | Block[], options: SendOptions = {}): Promise<Ack> {
+    const { id, mode, signal } = options;
+    const said = typeof content === "string" ? { text: content } : { content };
+    const event = { event_type: "user_event", type: "message", scope, ...said };
+    const more = { ...(id === undefined ? {} : { id }), ...(mode === undefined ? {} : { mode }) };
+    return (await this.request({ ...event, ...more }, signal)) as Ack;
+  }
+
+  /** Stops what runs in the scope and below. */
+  async interrupt(scope: string, reason = "the app interrupted"): Promise<Ack> {
+    return (await this.request({ event_type: "interrupt", scope, reason })) as Ack;
+  }
+
+  /** Replaces the tool policy: the last rule that matches decides. */
+  async setPolicy(rules: PolicyRule[]): Promise<void> {
+    await this.request({ event_type: "bb_policy", rules });
+  }
+
+  /** Has the Hub execute a tool, under the same checks and policy as a model's call. */
+  async callTool(
+    scope: string,
+    name: string,
+    input: unknown,
+    options: { signal?: AbortSignal } = {},
+  ): Promise<ToolCallResult> {
+    const call = { event_type: "bb_tool_call_request", scope, name, input };
+    // A tool has its own deadline, and a question to a person its own: the Hub always answers.
+    return (await this.request(call, options.signal, Infinity)) as unknown as ToolCallResult;
+  }
+
+  /** Joins local programs of this user over a Unix socket, as telemetry with content: `bytebot tail`. */
+  async listen(path: string): Promise<void> {
+    let count = 0;
+    const server = await listenSocket(path, (connect) => {
+      const name = `tail-${++count}`;
+      const from = offer({
+        componentId: name,
+        name,
+        kind: "telemetry",
+        content: true,
+        primary: false,
+        controller: false,
+        inputCapable: false,
+      });
+      this.hub
+        .connect(from, connect, this.closed.signal)
+        .catch((error: unknown) => this.report(`${name}: ${String(error)}`));
+    });
+    this.sockets.push(server);
+  }
+
+  /** Ends every component and the log; nothing is left running. */
+  stop(reason = "the app stops"): Promise<void> {
+    this.stopped ??= this.close(reason);
+    return this.stopped;
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.stop();
+  }
+
+  private add(component: Component, options: AttachOptions, role: Pending["role"]): Attached {
+    const settle = Promise.withResolvers<Attachment>();
+    settle.promise.catch(() => undefined); // start() reports it, or whoever waits for `ready`
+    const pending: Pending = { component, options, role, settle };
+    if (this.owner) this.open(pending).catch((error: unknown) => this.report(BytebotError.from(error).message));
+    else this.pending.push(pending);
+    const ready = settle.promise.then((attachment) => attachment.ready.then(() => attachment.id));
+    ready.catch(() => undefined);
+    const ended = settle.promise.then((attachment) => attachment.ended);
+    ended.catch(() => undefined);
+    return { ready, ended };
+  }
+
+  private async open({ component, options, role, settle }: Pending): Promise<void> {
+    try {
+      if (this.stopped) throw new BytebotError("unavailable", "the app has stopped");
+      const wanted = normalize(component);
+      let name = wanted.name ?? "component";
+      const reached = await reach(wanted, {
+        base: this.options.base ?? process.cwd(),
+        print: (line) => this.report(`${name}: ${line}`),
+      });
+      name = reached.name;
+      if (reached.kind === "context") this.hub.expectContext(true);
+      const attachment = new Attachment(this.hub, reached, this.grant(reached, options, role), (line) =>
+        this.report(line),
+      );
+      this.attachments.set(attachment.id, attachment);
+      settle.resolve(attachment);
+      await attachment.ready;
+      void this.forgetWhenEnded(attachment, reached.kind);
+    } catch (error) {
+      settle.reject(error);
+      throw error;
+    }
+  }
+
+  private grant(
+    reached: { name: string; kind: Kind | undefined; scopes: readonly string[] | undefined },
+    options: AttachOptions,
+    role: Pending["role"],
+  ) {
+    const { kind, name, scopes } = reached;
+    // Another infer was named the primary one, so this one is not, whichever comes first.
+    const primary = options.primary ?? !((role === "infer" || kind === "infer") && this.hasPrimaryInfer);
+    const controller = options.controller ?? kind === "context";
+    return {
+      componentId: this.newId(name),
+      primary,
+      controller,
+      content: options.content ?? false,
+      ...(scopes ? { scopes } : {}),
+    };
+  }
+
+  /** A name for good: `ingest`, then `ingest-2`. */
+  private newId(name: string): string {
+    for (let count = 1; ; count++) {
+      const id = count === 1 ? name : `${name}-${count}`;
+      if (id === "app" || this.attachments.has(id)) continue;
+      return id;
+    }
+  }
+
+  private async forgetWhenEnded(attachment: Attachment, kind: Kind | undefined): Promise<void> {
+    const { reason, error } = await attachment.ended;
+    this.attachments.delete(attachment.id);
+    if (kind === "context" && reason === "detached") this.hub.expectContext(false);
+    if (error) this.report(`${attachment.name} failed: ${error.message}`);
+  }
+
+  private request(event: Event, signal?: AbortSignal, timeoutMs?: number): Promise<Event> {
+    if (!this.owner || this.stopped) {
+      return Promise.reject(
+        new BytebotError(
+          "unavailable",
+          this.stopped ? "the app has stopped" : "the app has not started: await hub.start() first",
+        ),
+      );
+    }
+    const id = typeof event["id"] === "string" ? event["id"] : `a_${randomUUID()}`;
+    return this.owner.request({ ...event, id }, signal, timeoutMs);
+  }
+
+  /** What a satellite with the owner's events may ask of the app itself. */
+  private async control(event: Event): Promise<Event> {
+    if (event.event_type === "bb_detach") {
+      await this.detach(String(event["component_id"]));
+      return { event_type: "bb_detach_result", success: true };
+    }
+    const { ref, opts, primary } = event as { ref?: string; opts?: Record<string, unknown>; primary?: boolean };
+    const agreed = await this.options.mayAttach?.(String(ref));
+    if (agreed !== true) {
+      throw new BytebotError(
+        "forbidden",
+        `attaching ${String(ref)} runs its code here, and this app did not agree: see its mayAttach option`,
+      );
+    }
+    const attached = this.attach({ ref: String(ref), opts }, { primary });
+    return { event_type: "bb_attach_result", success: true, component_id: await attached.ready };
+  }
+
+  private async close(reason: string): Promise<void> {
+    this.closed.abort();
+    await Promise.all(this.sockets.map((server) => server.close()));
+    // The last to come is the first to go: whoever may send leaves before what it needs.
+    await Promise.all([...this.attachments.values()].reverse().map((attachment) => attachment.stop(reason)));
+    await this.hub.close();
+    for (const { settle } of this.pending) settle.reject(new BytebotError("cancelled", reason));
+  }
+
+  private report(line: string): void {
+    if (this.options.report) this.options.report(line);
+    else process.stderr.write(`${line}\n`);
+  }
+}

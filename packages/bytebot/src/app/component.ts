@@ -1,0 +1,46 @@
+import type { Main } from "../sdk/ambient.ts";
+import type { Kind } from "../wire/index.ts";
+
+interface Common {
+  /** For people, tool ids and `infer` by name; default: from the manifest or the folder. */
+  name?: string | undefined;
+  /** Handed to the component's `main`; no secrets, those come by environment variables. */
+  opts?: Record<string, unknown> | undefined;
+  /** Environment variables of ours that it may read. */
+  env?: readonly string[] | undefined;
+  /** The scopes it may see; default: its manifest's, else all. */
+  scopes?: readonly string[] | undefined;
+}
+
+/** A component by reference: a path relative to the app's `base`, or an installed package. */
+export interface ByReference extends Common {
+  ref: string;
+}
+
+/** A component in this process: its `main`, as it would be passed to `bb.run`. */
+export interface InProcess extends Common {
+  main: Main;
+  kind?: Kind | undefined;
+}
+
+/** A component described here, as in a `bytebot.component.json`; its command runs in the app's `base`. */
+export interface ByManifest extends Common {
+  kind: Kind;
+  entry: { type: "stdio"; command: string[] };
+}
+
+export type Component = string | Main | ByReference | InProcess | ByManifest;
+
+/** What the app grants beyond the defaults. */
+export interface AttachOptions {
+  primary?: boolean | undefined;
+  controller?: boolean | undefined;
+  /** Telemetry: message content too. */
+  content?: boolean | undefined;
+}
+
+export function normalize(component: Component): ByReference | InProcess | ByManifest {
+  if (typeof component === "string") return { ref: component };
+  if (typeof component === "function") return { main: component };
+  return component;
+}

@@ -1,0 +1,86 @@
+import { offer, type Hub } from "../hub/index.ts";
+import { inprocPair, type Link } from "../transport/index.ts";
+import { BytebotError, type Event, type WireError } from "../wire/index.ts";
+
+const ANSWER_MS = 30_000;
+
+interface Waiting {
+  resolve: (event: Event) => void;
+  reject: (error: BytebotError) => void;
+  timer: NodeJS.Timeout | undefined;
+}
+
+/** The app's own connection: it speaks the wire like everybody else, as the owner. */
+export class Owner {
+  private readonly waiting = new Map<string, Waiting>();
+  private link!: Link;
+
+  static async connect(hub: Hub): Promise<Owner> {
+    const owner = new Owner();
+    const synced = Promise.withResolvers<void>();
+    const receiver = {
+      event: (event: Event) => (event.event_type === "bb_sync_ack" ? synced.resolve() : owner.receive(event)),
+      fault: (error: BytebotError) => owner.end(error),
+      closed: (reason: string) => owner.end(new BytebotError("unavailable", `the Hub has closed: ${reason}`)),
+    };
+    const from = offer({
+      componentId: "app",
+      name: "app",
+      owner: true,
+      primary: false,
+      controller: false,
+      inputCapable: true,
+    });
+    await hub.connect(
+      from,
+      async (hubReceiver) => {
+        const pair = inprocPair("app", hubReceiver, receiver);
+        owner.link = pair.satellite;
+        // It reads with `events()`, so nothing is shown to it; and nobody waits for it to answer a question.
+        pair.satellite.send({
+          event_type: "bb_sync",
+          kind: "ui",
+          owner: true,
+          input_capable: false,
+          primary: false,
+          types: [],
+        });
+        return pair.hub;
+      },
+      AbortSignal.timeout(ANSWER_MS),
+    );
+    await synced.promise;
+    return owner;
+  }
+
+  /** Sends a request and waits for its answer, `timeoutMs` at most; a `bb_error` or `success:false` is thrown. */
+  async request(event: Event & { id: string }, signal?: AbortSignal, timeoutMs = ANSWER_MS): Promise<Event> {
+    signal?.throwIfAborted();
+    const { promise, resolve, reject } = Promise.withResolvers<Event>();
+    const late = () =>
+      reject(new BytebotError("timeout", `${event.event_type} was not answered within ${timeoutMs / 1000} s`));
+    const timer = timeoutMs === Infinity ? undefined : setTimeout(late, timeoutMs);
+    this.waiting.set(event.id, { resolve, reject, timer });
+    const abort = () => reject(new BytebotError("cancelled", `${event.event_type} was called off`));
+    signal?.addEventListener("abort", abort, { once: true });
+    try {
+      this.link.send(event);
+      return await promise;
+    } finally {
+      clearTimeout(timer);
+      signal?.removeEventListener("abort", abort);
+      this.waiting.delete(event.id);
+    }
+  }
+
+  private receive(event: Event): void {
+    const waiting = this.waiting.get(String(event["in_reply_to"] ?? ""));
+    if (!waiting) return;
+    if (event.event_type === "bb_error") waiting.reject(BytebotError.fromWire(event as unknown as WireError));
+    else waiting.resolve(event);
+  }
+
+  private end(error: BytebotError): void {
+    for (const { reject } of this.waiting.values()) reject(error);
+  }
+}

@@ -1,0 +1,109 @@
+import { basename } from "node:path";
+import { pathToFileURL } from "node:url";
+import { resolve } from "../resolve/index.ts";
+import { loadInproc, startInproc, type Main } from "../sdk/ambient.ts";
+import { child, inprocPair, type Connect, type Link } from "../transport/index.ts";
+import { BytebotError, type Kind } from "../wire/index.ts";
+import type { ByManifest, ByReference, InProcess } from "./component.ts";
+
+/** A component whose manifest is read: what it is, and how to open a connection to it, as often as needed. */
+export interface Reached {
+  name: string;
+  kind: Kind | undefined;
+  scopes: readonly string[] | undefined;
+  /** A child process that may be started again when it dies. */
+  restartable: boolean;
+  /** In this process: settles when its `main` has ended, with what it threw. */
+  outcome?: Promise<BytebotError | undefined>;
+  connect: Connect;
+}
+
+export interface ReachOptions {
+  base: string;
+  /** A line the component printed. */
+  print: (line: string) => void;
+}
+
+/** Reference, manifest or function → a way to connect. Throws BytebotError with the fix. */
+export async function reach(component: ByReference | InProcess | ByManifest, options: ReachOptions): Promise<Reached> {
+  const { opts = {}, env = [] } = component;
+  if ("main" in component) {
+    const name = component.name ?? component.kind ?? "inproc";
+    return inProcess(component.main, { name, kind: component.kind, scopes: component.scopes }, opts);
+  }
+  if ("entry" in component) {
+    const { name = component.kind, kind, scopes, entry } = component;
+    return process({ name, kind, scopes }, entry.command, options.base, opts, env, options);
+  }
+  const { manifest, entry, folder } = await resolve(component.ref, { base: options.base });
+  const is = {
+    name: component.name ?? manifest.name ?? basename(folder),
+    kind: manifest.kind,
+    scopes: component.scopes ?? manifest.scopes,
+  };
+  if (entry.type === "stdio") return process(is, entry.command, folder, opts, env, options);
+  return inProcess(await load(entry.module), is, opts);
+}
+
+type Is = Pick<Reached, "name" | "kind" | "scopes">;
+
+function process(
+  is: Is,
+  command: string[],
+  cwd: string,
+  opts: object,
+  allowEnv: readonly string[],
+  options: ReachOptions,
+): Reached {
+  const env: Record<string, string> = Object.keys(opts).length === 0 ? {} : { BYTEBOT_OPTS: JSON.stringify(opts) };
+  const connect = child({ name: is.name, command, cwd, env, allowEnv, onStderr: options.print });
+  return { ...is, restartable: is.kind !== "ui", connect };
+}
+
+async function load(module: string): Promise<Main> {
+  let loaded: { main?: unknown };
+  try {
+    loaded = await loadInproc(() => import(pathToFileURL(module).href) as Promise<{ main?: unknown }>);
+  } catch (cause) {
+    throw new BytebotError(
+      "unavailable",
+      `${module} cannot be loaded: ${cause instanceof Error ? cause.message : String(cause)}`,
+      { cause },
+    );
+  }
+  if (typeof loaded.main !== "function") {
+    throw new BytebotError(
+      "invalid_params",
+      `${module} exports no function "main": an in-proc component exports the main it would pass to bb.run`,
+    );
+  }
+  return loaded.main as Main;
+}
+
+function inProcess(main: Main, is: Is, opts: Record<string, unknown>): Reached {
+  const outcome = Promise.withResolvers<BytebotError | undefined>();
+  const connect: Connect = (receiver, signal) =>
+    new Promise<Link>((resolve, reject) => {
+      const running = startInproc(main, {
+        name: is.name,
+        opts,
+        signal,
+        connect: (satellite) => {
+          const pair = inprocPair(is.name, receiver, satellite);
+          resolve(pair.hub);
+          return pair.satellite;
+        },
+      });
+      running.then(
+        () => {
+          outcome.resolve(undefined);
+          reject(new BytebotError("unavailable", `${is.name}: its main returned without bb.sync`));
+        },
+        (error: unknown) => {
+          outcome.resolve(BytebotError.from(error));
+          reject(BytebotError.from(error));
+        },
+      );
+    });
+  return { ...is, restartable: false, outcome: outcome.promise, connect };
+}

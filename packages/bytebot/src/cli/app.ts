@@ -1,0 +1,75 @@
+import { stat } from "node:fs/promises";
+import { extname, resolve } from "node:path";
+import { pathToFileURL } from "node:url";
+import { ByteBot, type ByteBotOptions } from "../app/bytebot.ts";
+import type { ByReference, Component } from "../app/component.ts";
+import { APP_FILE, readApp, type App, type AppComponent } from "../resolve/index.ts";
+import { BytebotError } from "../wire/index.ts";
+
+/** The app of a file or a module, not started. Throws BytebotError with the fix. */
+export async function loadApp(path: string | undefined, options: ByteBotOptions): Promise<ByteBot> {
+  const file = await findApp(path);
+  return extname(file) === ".json" ? toByteBot(await readAppFile(file), options) : loadModule(file);
+}
+
+/** The file named, of a folder its bytebot.app.json; none named: the working folder's. */
+export async function findApp(path = "."): Promise<string> {
+  const file = resolve(path);
+  const found = await stat(file).catch(() => undefined);
+  const named = found?.isDirectory() ? resolve(file, APP_FILE) : file;
+  if (found && named !== file && !(await stat(named).catch(() => undefined))) {
+    throw new BytebotError("not_found", `there is no ${named}: write one, or name an app file or a module, as in bytebot run my-app.json`);
+  }
+  return named;
+}
+
+/** Reads an app file, and refuses what it asks for that is not built yet. */
+export async function readAppFile(file: string): Promise<App> {
+  const app = await readApp(file);
+  if (app.listen) {
+    throw new BytebotError("unavailable", `${file}: "listen" needs HTTP, which is not built yet: take it out; components run in-proc and over stdio`);
+  }
+  if (app.log !== undefined && app.log !== "memory") {
+    throw new BytebotError("unavailable", `${file}: "log" is ${JSON.stringify(app.log)}, and the durable log is not built yet: write "memory", or take it out`);
+  }
+  return app;
+}
+
+export function toByteBot(app: App, options: ByteBotOptions): ByteBot {
+  const ui: Component | undefined = options.ui ?? (app.ui && toComponent(app.ui));
+  const hub = new ByteBot({
+    base: app.base,
+    policy: app.policy,
+    ...options,
+    ...(ui === undefined ? {} : { ui }),
+    ...(app.context ? { context: toComponent(app.context) } : {}),
+  });
+  for (const infer of app.infer) hub.attachInfer(toComponent(infer), { primary: infer.primary });
+  for (const component of app.attach) hub.attach(toComponent(component));
+  return hub;
+}
+
+function toComponent({ ref, opts, env }: AppComponent): ByReference {
+  return { ref, opts, env };
+}
+
+async function loadModule(file: string): Promise<ByteBot> {
+  let exported: unknown;
+  try {
+    const module = (await import(pathToFileURL(file).href)) as { default?: unknown };
+    exported = typeof module.default === "function" ? await (module.default as () => unknown)() : module.default;
+  } catch (cause) {
+    const why = cause instanceof Error ? cause.message : String(cause);
+    throw new BytebotError("unavailable", `${file} cannot be loaded: ${why}`, { cause });
+  }
+  if (isByteBot(exported)) return exported;
+  const message = `${file} has no ByteBot as its default export: write export default new ByteBot({ … }), or a function that returns one`;
+  throw new BytebotError("invalid_params", message);
+}
+
+/** By what it can do: the module may have another copy of this package. */
+function isByteBot(value: unknown): value is ByteBot {
+  if (typeof value !== "object" || value === null) return false;
+  const methods = value as Record<string, unknown>;
+  return ["start", "stop", "listen", "components"].every((name) => typeof methods[name] === "function");
+}

@@ -1,0 +1,170 @@
+import { BytebotError, type Block, type Event, type InferChunk } from "../wire/index.ts";
+import type { Core } from "./core.ts";
+import type { Conversation, OpenBlock, Phase, Turn } from "./state.ts";
+
+type Inferring = Extract<Phase, { step: "inferring" }>;
+
+/**
+ * Folds one chunk of the running request into its blocks, stamps it with its place, and shows it (rules CHK-1 to CHK-4).
+ * Starts and deltas are live; a whole block is durable.
+ */
+export function chunk(core: Core, conversation: Conversation, turn: Turn, phase: Inferring, event: InferChunk): void {
+  if (turn.stopping) return; // what came after the interrupt was never seen, and is not kept
+  switch (event.kind) {
+    case "block_start":
+      start(core, phase, event.index, event.block_type, event.name);
+      break;
+    case "block_delta":
+      delta(core, phase, event);
+      break;
+    case "block_stop":
+      return stop(core, conversation, turn, phase, event);
+    case "loop_done":
+      throw new BytebotError("not_authority", "loop_done is the Hub's to say: send bb_infer_result");
+  }
+  const shown = stamp(conversation, turn, phase, event);
+  shown["ts"] = core.now;
+  core.effect(conversation.scope, { type: "publish", event: shown });
+}
+
+function start(core: Core, phase: Inferring, index: number, type: OpenBlock["type"], name: string | undefined): void {
+  if (phase.open.has(index) || phase.blocks[index] !== undefined) {
+    throw new BytebotError("invalid_event", `infer_chunk: block ${index} was started already`);
+  }
+  if (type === "tool_use" && name === undefined) {
+    throw new BytebotError("invalid_event", "infer_chunk: the start of a tool_use block names its tool");
+  }
+  const open: OpenBlock = { index, type, text: "" };
+  if (name !== undefined) open.name = name;
+  if (type === "tool_use") open.callId = core.newId("c");
+  phase.open.set(index, open);
+}
+
+function delta(core: Core, phase: Inferring, event: Extract<InferChunk, { kind: "block_delta" }>): void {
+  if (!phase.open.has(event.index)) {
+    if (event.block_type === "tool_use")
+      throw new BytebotError("invalid_event", `infer_chunk: block ${event.index} has no start`);
+    start(core, phase, event.index, event.block_type, undefined);
+  }
+  const open = phase.open.get(event.index)!;
+  if (open.type !== event.block_type)
+    throw new BytebotError("invalid_event", `infer_chunk: block ${event.index} is ${open.type}`);
+  open.text += event.delta;
+}
+
+function stop(
+  core: Core,
+  conversation: Conversation,
+  turn: Turn,
+  phase: Inferring,
+  event: Extract<InferChunk, { kind: "block_stop" }>,
+): void {
+  const open = phase.open.get(event.index);
+  if (!open) throw new BytebotError("invalid_event", `infer_chunk: block ${event.index} is not open`);
+  phase.open.delete(event.index);
+  const block = whole(open, event.block);
+  phase.blocks[event.index] = block;
+  core.append(conversation.scope, stamp(conversation, turn, phase, { ...event, block }));
+}
+
+/** The block as it is kept: the text folded from its deltas wins; a tool_use gets the Hub's id, the provider's stays as `alias`. */
+export function whole(open: OpenBlock, sent: Block | undefined): Block {
+  if (open.type === "text") return { ...sent, type: "text", text: open.text === "" ? textOf(sent) : open.text };
+  if (open.type === "thinking")
+    return { ...sent, type: "thinking", thinking: open.text === "" ? thinkingOf(sent) : open.text };
+  const alias = sent?.type === "tool_use" && typeof sent.id === "string" ? { alias: sent.id } : {};
+  return { ...toolUse(open, sent), ...alias, id: open.callId!, name: open.name ?? "" };
+}
+
+/** The arguments: as the infer parsed them, else from the deltas; what is no JSON is kept as `malformed` and never runs. */
+function toolUse(open: OpenBlock, sent: Block | undefined): Extract<Block, { type: "tool_use" }> {
+  if (sent?.type === "tool_use" && (sent.input !== undefined || "malformed" in sent))
+    return sent as Extract<Block, { type: "tool_use" }>;
+  const text = open.text.trim();
+  const base = { type: "tool_use" as const, name: open.name ?? "" };
+  if (text === "" || text === "null") return { ...base, input: {} };
+  try {
+    return { ...base, input: JSON.parse(text) as unknown };
+  } catch {
+    return { ...base, input: null, malformed: text.slice(0, 2000) };
+  }
+}
+
+function textOf(block: Block | undefined): string {
+  return block?.type === "text" ? (block as { text: string }).text : "";
+}
+
+function thinkingOf(block: Block | undefined): string {
+  return block?.type === "thinking" ? (block as { thinking: string }).thinking : "";
+}
+
+/** Scope, loop, round, attempt and the next `n`; what an infer wrote there is replaced. */
+export function stamp(conversation: Conversation, turn: Turn, phase: { n: number }, event: Event): Event {
+  const { in_reply_to: _, ...rest } = event;
+  return {
+    ...rest,
+    event_type: "infer_chunk",
+    scope: conversation.scope,
+    loop_id: turn.loopId,
+    round: turn.round,
+    attempt: turn.attempt,
+    n: phase.n++,
+  };
+}
+
+/** For a reader that joins in mid-block: each open block so far, as its start and one delta (rule CHK-5). */
+export function openChunks(conversation: Conversation): Event[] {
+  const { turn } = conversation;
+  if (turn?.phase.step !== "inferring") return [];
+  const at = {
+    scope: conversation.scope,
+    loop_id: turn.loopId,
+    round: turn.round,
+    attempt: turn.attempt,
+    n: turn.phase.n - 1,
+  };
+  return [...turn.phase.open.values()].flatMap((open) => {
+    const place = { event_type: "infer_chunk", index: open.index, block_type: open.type, ...at };
+    const begin = { ...place, kind: "block_start", ...(open.name === undefined ? {} : { name: open.name }) };
+    return open.text === "" ? [begin] : [begin, { ...place, kind: "block_delta", delta: open.text }];
+  });
+}
+
+/** What is kept of an answer that was cut short: text that was seen, marked; no unsigned thinking, no half a call. */
+export function seenSoFar(phase: Inferring): Block[] {
+  const kept = phase.blocks.filter((block) => block !== undefined && block.type !== "tool_use");
+  for (const open of phase.open.values()) {
+    if (open.type === "text" && open.text !== "") kept.push({ type: "text", text: open.text, interrupted: true });
+  }
+  return kept.filter((block) => block.type !== "thinking" || block["signature"] !== undefined);
+}
+
+/** The blocks of a finished request: those folded from its chunks, else the result's own content; each is logged (rule TRN-4). */
+export function finished(
+  core: Core,
+  conversation: Conversation,
+  turn: Turn,
+  phase: Inferring,
+  content: readonly Block[] | undefined,
+): Block[] {
+  const streamed = phase.open.size > 0 || phase.blocks.length > 0;
+  const missing = streamed
+    ? [...phase.open.values()].map((open) => ({ index: open.index, block: whole(open, undefined) }))
+    : (content ?? []).map((block, index) => ({
+        index,
+        block: block.type === "tool_use" ? whole(asOpen(core, block), block) : block,
+      }));
+  phase.open.clear();
+  for (const { index, block } of missing) {
+    phase.blocks[index] = block;
+    core.append(
+      conversation.scope,
+      stamp(conversation, turn, phase, { event_type: "infer_chunk", kind: "block_stop", index, block }),
+    );
+  }
+  return phase.blocks.filter((block) => block !== undefined);
+}
+
+function asOpen(core: Core, block: Block): OpenBlock {
+  return { index: 0, type: "tool_use", name: String(block["name"]), callId: core.newId("c"), text: "" };
+}

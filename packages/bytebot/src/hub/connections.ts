@@ -1,0 +1,91 @@
+import { BytebotError, limitsFor, within, type Sync } from "../wire/index.ts";
+import type { Core } from "./core.ts";
+import type { ConnectionId } from "./effects.ts";
+import { narrow, type Offer } from "./grants.ts";
+import { join } from "./join.ts";
+import { lostLink } from "./lost.ts";
+import type { Synced } from "./state.ts";
+import { resend } from "./calls.ts";
+
+export const PROTOCOL_VERSION = 1;
+
+export function opened(core: Core, id: ConnectionId, from: Offer): void {
+  core.connections.set(id, { state: "new", id, offer: from });
+  core.effect(undefined, { type: "timer", key: `sync:${id}`, at: core.now + core.limits.syncMs });
+}
+
+/** The handshake: grants what the offer and the sync agree on, and answers `bb_sync_ack` (rules CON-2 to CON-5). */
+export function sync(core: Core, id: ConnectionId, event: Sync): void {
+  const connection = core.connections.get(id);
+  if (!connection) return;
+  if (connection.state === "synced")
+    throw new BytebotError("conflict", "bb_sync is the first event of a connection, and there was one");
+  const { offer } = connection;
+  if (offer.kind !== undefined && offer.kind !== event.kind) {
+    throw new BytebotError(
+      "forbidden",
+      `${offer.name} is attached as ${offer.kind} and says it is ${event.kind}: mend its manifest or its bb_sync`,
+    );
+  }
+  const scopes = event.scopes ?? offer.scopes;
+  const outside = scopes.find((scope) => (scope === "*" ? !offer.scopes.includes("*") : !within(offer.scopes, scope)));
+  if (outside !== undefined) throw new BytebotError("not_found", `no scope "${outside}" in the grant of ${offer.name}`);
+  refuseWhatIsNotBuilt(event);
+
+  const others = [...core.all()];
+  const grant = narrow(offer, event, scopes, {
+    primary: others.some((other) => other.grant.kind === event.kind && other.grant.primary),
+    controller: others.some((other) => other.grant.controller),
+  });
+  const synced: Synced = { state: "synced", id, offer, grant, joining: new Set() };
+  core.connections.set(id, synced);
+  const limits = limitsFor(grant.kind);
+  core.effect(undefined, { type: "clear", key: `sync:${id}` });
+  core.effect(undefined, { type: "observe", event: { ...event, from: offer.componentId, ts: core.now } });
+  core.effect(undefined, { type: "limit", to: id, limits });
+  core.send(undefined, id, {
+    event_type: "bb_sync_ack",
+    ...(event.id === undefined ? {} : { in_reply_to: event.id }),
+    component_id: offer.componentId,
+    protocol_version: PROTOCOL_VERSION,
+    kind: grant.kind,
+    scopes: [...grant.scopes],
+    input_capable: grant.inputCapable,
+    primary: grant.primary,
+    controller: grant.controller,
+    limits: { ...limits },
+    hub: { name: core.options.name, version: core.options.version },
+  });
+  if (grant.kind === "ui" || grant.kind === "telemetry") join(core, synced);
+  if (grant.kind === "toolsource") resend(core, synced);
+  else core.effect(undefined, { type: "ready", to: id });
+}
+
+/** What a newer issue of the protocol's own text allows and this Hub cannot do yet is refused by name, not half done. */
+function refuseWhatIsNotBuilt(event: Sync): void {
+  if (event.kind !== "infer") return;
+  const shape = event.capabilities?.["api_shape"];
+  if (shape !== undefined && shape !== "anthropic") {
+    throw new BytebotError(
+      "unavailable",
+      `capabilities.api_shape "${String(shape)}": this Hub sends canonical ("anthropic") blocks only`,
+    );
+  }
+  const tools = event.capabilities?.["tools"];
+  if (typeof tools === "object" && tools !== null && "xml" in tools && !("native" in tools)) {
+    throw new BytebotError("unavailable", "capabilities.tools.xml: this Hub offers tools only natively");
+  }
+}
+
+export function closed(core: Core, id: ConnectionId, reason: string): void {
+  const connection = core.connections.get(id);
+  if (!connection) return;
+  core.connections.delete(id);
+  core.effect(undefined, { type: "clear", key: `sync:${id}` });
+  if (connection.state === "new") return;
+  core.effect(undefined, {
+    type: "observe",
+    event: { event_type: "bb_bye", reason, from: connection.offer.componentId, ts: core.now },
+  });
+  lostLink(core, connection, reason);
+}

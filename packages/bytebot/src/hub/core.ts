@@ -1,0 +1,197 @@
+import { cellOf, tenantOf, type BytebotError, type Event } from "../wire/index.ts";
+import type { Batch, ConnectionId, Effect } from "./effects.ts";
+import type { PolicyRule } from "../wire/index.ts";
+import type { Call, Connection, Conversation, Pending, Synced, Tool } from "./state.ts";
+
+/** What the core takes from outside, so that a run can be repeated. Times in milliseconds. */
+export interface CoreOptions {
+  name: string;
+  version: string;
+  /** A random id with this prefix: `newId("l")` → `l_…`. */
+  newId: (prefix: string) => string;
+  policy: PolicyRule[];
+  /** Use the plain transcript where a context is configured but not there. */
+  contextFallback: boolean;
+  limits: CoreLimits;
+}
+
+export interface CoreLimits {
+  syncMs: number;
+  renderMs: number;
+  /** Silence of an infer after which its request has failed. */
+  inferIdleMs: number;
+  toolMs: number;
+  questionMs: number;
+  /** What a cancelled piece of work may still take. */
+  graceMs: number;
+  attempts: number;
+  retryMs: number;
+  maxRetryMs: number;
+  queue: number;
+  callsPerLoop: number;
+  sameCalls: number;
+  resultBytes: number;
+}
+
+export const defaultLimits: CoreLimits = {
+  syncMs: 10_000,
+  renderMs: 30_000,
+  inferIdleMs: 300_000,
+  toolMs: 60_000,
+  questionMs: 300_000,
+  graceMs: 1000,
+  attempts: 3,
+  retryMs: 500,
+  maxRetryMs: 60_000,
+  queue: 100,
+  callsPerLoop: 50,
+  sameCalls: 5,
+  resultBytes: 128 * 1024,
+};
+
+/** What one part of a conversation tells the others (see `raise`). */
+export type Happened =
+  | { type: "call_ended"; conversation: Conversation }
+  | { type: "approval_answered"; conversation: Conversation; call: Call; choice: string; outcome: string };
+
+const MAX_ENDED = 1000;
+
+/**
+ * The Hub's state and the outputs of the step it is in. Pure: no clock, no I/O, no randomness of its own; the same
+ * inputs give the same batches. The functions beside this file are its behaviour, one concept a file.
+ */
+export class Core {
+  readonly options: CoreOptions;
+  readonly connections = new Map<ConnectionId, Connection>();
+  readonly conversations = new Map<string, Conversation>();
+  /** Conversations with a turn, a queue, a call or a question, by tenant: all that an interrupt or a late joiner looks through. */
+  readonly active = new Map<string, Set<Conversation>>();
+  readonly pending = new Map<string, Pending>();
+  /** The newest requests that ended without their answer: a late one is for the audit only. */
+  readonly ended = new Map<string, ConnectionId>();
+  /** Where an open question is, by its id. */
+  readonly questions = new Map<string, Conversation>();
+  /** By component id, in the order of registration. */
+  readonly tools = new Map<string, Tool[]>();
+  policy: PolicyRule[];
+  /** A context is part of the app: its absence is an error, not a default. */
+  contextExpected = false;
+  now = 0;
+  private out: Batch[] = [];
+  private happened: Happened[] = [];
+
+  constructor(options: CoreOptions) {
+    this.options = options;
+    this.policy = options.policy;
+  }
+
+  get limits(): CoreLimits {
+    return this.options.limits;
+  }
+
+  newId(prefix: string): string {
+    return this.options.newId(prefix);
+  }
+
+  /** Something has happened in a conversation that another part of it goes on from, once this part is done. */
+  raise(happened: Happened): void {
+    this.happened.push(happened);
+  }
+
+  /** Runs one input at time `now`, then `handle` for whatever was raised, and returns what it led to, in order. */
+  take(now: number, input: () => void, handle: (happened: Happened) => void): Batch[] {
+    this.now = now;
+    this.out = [];
+    input();
+    for (let next = this.happened.shift(); next; next = this.happened.shift()) handle(next);
+    const out = this.out;
+    this.out = [];
+    return out;
+  }
+
+  /** Appends to the cell's log; the event is shown to the scope's readers once it is committed. */
+  append(scope: string, event: Event): Event {
+    event["ts"] = this.now;
+    this.batch(cellOf(scope), true).append.push(event);
+    return event;
+  }
+
+  /** An effect that waits for all that was appended to its cell before it. */
+  effect(scope: string | undefined, effect: Effect): void {
+    this.batch(scope === undefined ? undefined : cellOf(scope), false).effects.push(effect);
+  }
+
+  send(scope: string | undefined, to: ConnectionId, event: Event, like?: Event): void {
+    event["ts"] = this.now;
+    this.effect(scope, { type: "send", to, event, ...(like ? { like } : {}) });
+  }
+
+  /** Tells one connection that what it sent was refused. */
+  refuse(to: ConnectionId, error: BytebotError, inReplyTo?: unknown): void {
+    const reply = typeof inReplyTo === "string" ? { in_reply_to: inReplyTo } : {};
+    this.send(undefined, to, { event_type: "bb_error", ...reply, ...error.toWire() });
+  }
+
+  synced(id: ConnectionId): Synced | undefined {
+    const connection = this.connections.get(id);
+    return connection?.state === "synced" ? connection : undefined;
+  }
+
+  /** The synced connections, in the order they were opened. */
+  *all(): Iterable<Synced> {
+    for (const connection of this.connections.values()) if (connection.state === "synced") yield connection;
+  }
+
+  conversation(scope: string): Conversation {
+    let conversation = this.conversations.get(scope);
+    if (!conversation) {
+      conversation = {
+        scope,
+        cell: cellOf(scope),
+        messages: [],
+        queue: [],
+        turn: undefined,
+        calls: new Map(),
+        questions: new Map(),
+        seen: new Map(),
+        approved: new Set(),
+      };
+      this.conversations.set(scope, conversation);
+    }
+    return conversation;
+  }
+
+  /** The request no longer waits, and its timer (by the same name) with it; whatever still comes for it changes nothing. */
+  drop(request: string): void {
+    const pending = this.pending.get(request);
+    if (!pending) return;
+    this.pending.delete(request);
+    this.effect(pending.scope, { type: "clear", key: `${pending.kind}:${request}` });
+    this.ended.set(request, pending.to);
+    if (this.ended.size > MAX_ENDED) this.ended.delete(this.ended.keys().next().value!);
+  }
+
+  /** Keeps `active` true to the conversation's state; called after every change of it. */
+  settle(conversation: Conversation): void {
+    const tenant = tenantOf(conversation.scope);
+    const busy =
+      conversation.turn !== undefined ||
+      conversation.queue.length > 0 ||
+      conversation.calls.size > 0 ||
+      conversation.questions.size > 0;
+    const set = this.active.get(tenant);
+    if (busy) {
+      if (set) set.add(conversation);
+      else this.active.set(tenant, new Set([conversation]));
+    } else if (set?.delete(conversation) && set.size === 0) this.active.delete(tenant);
+  }
+
+  /** A batch to add to: the cell's last one, unless an append must not overtake effects that are already in it. */
+  private batch(cell: string | undefined, appending: boolean): Batch {
+    const last = this.out.findLast((batch) => batch.cell === cell);
+    if (last && !(appending && last.effects.length > 0)) return last;
+    const batch: Batch = { cell, append: [], effects: [] };
+    this.out.push(batch);
+    return batch;
+  }
+}

@@ -1,0 +1,36 @@
+import type { Event, LineLimits } from "../wire/index.ts";
+
+export type ConnectionId = string;
+
+/** What the core asks its runner to do, once the batch it stands in is committed. */
+export type Effect =
+  /** To one connection. `like`: the appended event whose `seq` and `cursor` this one carries. */
+  | { type: "send"; to: ConnectionId; event: Event; like?: Event }
+  /** To every reader of the event's scope, live only. */
+  | { type: "publish"; event: Event }
+  /** For telemetry and `events()` alone: it was received, and is not sent on. */
+  | { type: "observe"; event: Event }
+  /** Answers an input or a reply: the input is durable now. */
+  | { type: "ack"; to: ConnectionId; inReplyTo: string; of?: Event; fate?: string }
+  | { type: "timer"; key: string; at: number }
+  | { type: "clear"; key: string }
+  | { type: "limit"; to: ConnectionId; limits: LineLimits }
+  /** The component can do its work: it has synced, and a toolsource has registered its tools. */
+  | { type: "ready"; to: ConnectionId }
+  | { type: "close"; to: ConnectionId; reason: string; bye?: true }
+  /** The reader has seen what is open in this cell: from here on it gets it live. */
+  | { type: "join"; to: ConnectionId; cell: string; events: Event[] }
+  /** A request that only the app can carry out: attach, detach. */
+  | { type: "control"; to: ConnectionId; event: Event }
+  | { type: "history"; to: ConnectionId; event: Event };
+
+/**
+ * One step's outcome for one cell: first the events are appended, in one entry; then, and only if that was committed,
+ * they are shown to the scope's readers and the effects leave, in order (write before effect: rule LOG-1).
+ */
+export interface Batch {
+  /** Undefined: belongs to no cell, and is carried out at once. */
+  cell: string | undefined;
+  append: Event[];
+  effects: Effect[];
+}

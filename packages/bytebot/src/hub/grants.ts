@@ -1,0 +1,78 @@
+import { within, type Kind, type Sync } from "../wire/index.ts";
+
+/** What the app that attached a component, or a credential, lets it be. `bb_sync` can only narrow it (rule CON-3). */
+export interface Offer {
+  /** Belongs to the attachment: the same after a restart. */
+  componentId: string;
+  /** For people and for tool ids. */
+  name: string;
+  kind?: Kind;
+  /** Scopes, or "*" for all. */
+  scopes: readonly string[];
+  primary: boolean;
+  controller: boolean;
+  inputCapable: boolean;
+  owner: boolean;
+  /** Telemetry sees message content only where this is granted. */
+  content: boolean;
+  /** Its tools ask before they run until a policy says otherwise: what was reached by URL or slug. */
+  askFirst: boolean;
+}
+
+/** What a synced connection may do. */
+export interface Grant {
+  kind: Kind;
+  scopes: readonly string[];
+  types: ReadonlySet<string> | undefined;
+  primary: boolean;
+  controller: boolean;
+  inputCapable: boolean;
+  owner: boolean;
+  content: boolean;
+  askFirst: boolean;
+  capabilities: Readonly<Record<string, unknown>>;
+}
+
+export function offer(fields: Partial<Offer> & { componentId: string; name: string }): Offer {
+  return {
+    scopes: ["*"],
+    primary: true,
+    controller: true,
+    inputCapable: true,
+    owner: false,
+    content: false,
+    askFirst: false,
+    ...fields,
+  };
+}
+
+/** The offer, narrowed by what the component says it is; `taken` says which roles another connection holds. */
+export function narrow(
+  from: Offer,
+  sync: Sync,
+  scopes: readonly string[],
+  taken: { primary: boolean; controller: boolean },
+): Grant {
+  const mayControl = sync.kind === "ui" || sync.kind === "context";
+  const owner = from.owner && sync.owner === true;
+  return {
+    kind: sync.kind,
+    scopes,
+    types: sync.types && new Set(sync.types),
+    primary: from.primary && sync.primary !== false && !taken.primary,
+    controller: mayControl && !owner && from.controller && sync.controller !== false && !taken.controller,
+    inputCapable: sync.kind === "ui" && from.inputCapable && sync.input_capable !== false,
+    owner,
+    content: from.content,
+    askFirst: from.askFirst,
+    capabilities: sync.capabilities ?? {},
+  };
+}
+
+/**
+ * May this connection touch this scope? The one check of append, read, replay, subscribe, interrupt and answer
+ * (rule SCP-7); the sink has another of its own.
+ */
+export function mayTouch(connection: { grant: Grant }, scope: string): boolean {
+  return within(connection.grant.scopes, scope);
+}

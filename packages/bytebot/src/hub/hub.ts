@@ -1,0 +1,299 @@
+import { randomUUID } from "node:crypto";
+import { withLargeEvents, type EventLog } from "../log/index.ts";
+import type { Connect, Link, Receiver } from "../transport/index.ts";
+import { BytebotError, type Event, type HistoryRequest, type PolicyRule } from "../wire/index.ts";
+import { Cells } from "./cells.ts";
+import { Core, defaultLimits, type CoreLimits } from "./core.ts";
+import type { Batch, ConnectionId, Effect } from "./effects.ts";
+import type { Offer } from "./grants.ts";
+import { page } from "./page.ts";
+import { present } from "./present.ts";
+import { Readers, type Watcher } from "./readers.ts";
+import { step, type StepInput } from "./step.ts";
+import { systemClock, Timers, type Clock } from "./timers.ts";
+
+export interface HubOptions {
+  name: string;
+  version: string;
+  log: EventLog;
+  policy?: PolicyRule[];
+  contextFallback?: boolean;
+  limits?: Partial<CoreLimits>;
+  clock?: Clock;
+  /** A random id with this prefix. */
+  newId?: (prefix: string) => string;
+  /** Carries out what only the app can: attach, detach. Answers the result event. */
+  control?: (event: Event, connection: ConnectionId) => Promise<Event>;
+  /** What the people who run the Hub should know: noise on a link, a refused log, a fault. */
+  report?: (line: string) => void;
+}
+
+/** Why a connection ended: `expected` when the component said bye or the Hub closed it. */
+export interface Ended {
+  reason: string;
+  expected: boolean;
+}
+
+/** A connection of the Hub's: `ready` settles when the component can work, `closed` when its link has ended. */
+export interface Attached {
+  id: ConnectionId;
+  ready: Promise<void>;
+  closed: Promise<Ended>;
+  close(reason: string): Promise<void>;
+}
+
+interface Open {
+  offer: Offer;
+  link: Link | undefined;
+  /** What came before `connect` had answered with the link. */
+  early: Event[];
+  ready: PromiseWithResolvers<void>;
+  closed: PromiseWithResolvers<Ended>;
+  expected: boolean;
+}
+
+/** Types that are sent on as they were logged: seen once, when they leave. */
+const SENT_ON = new Set(["bb_infer_request", "bb_tool_call_request"]);
+
+/** The runner around the pure core: links in, links out, a log, timers, a clock. */
+export class Hub {
+  private readonly core: Core;
+  private readonly options: HubOptions;
+  private readonly log: EventLog;
+  private readonly cells: Cells;
+  private readonly readers: Readers;
+  private readonly timers: Timers;
+  private readonly clock: Clock;
+  private readonly open = new Map<ConnectionId, Open>();
+  private state: "open" | "closed" = "open";
+
+  constructor(options: HubOptions) {
+    this.options = options;
+    this.clock = options.clock ?? systemClock;
+    this.log = withLargeEvents(options.log);
+    this.core = new Core({
+      name: options.name,
+      version: options.version,
+      newId: options.newId ?? randomId,
+      policy: options.policy ?? [],
+      contextFallback: options.contextFallback ?? false,
+      limits: { ...defaultLimits, ...options.limits },
+    });
+    this.cells = new Cells(
+      this.log,
+      (batch) => this.carryOut(batch),
+      (cell, batches, error) => this.logFailed(cell, batches, error),
+    );
+    this.timers = new Timers(this.clock, (key) => this.input({ type: "timer", key }));
+    this.readers = new Readers(this.core, {
+      link: (id) => this.open.get(id)?.link,
+      tooSlow: (id) => this.end(id, "slow_consumer"),
+      breach: (id, event) =>
+        this.report(`fault: the sink stopped a ${event.event_type} that was not for connection ${id}`),
+    });
+  }
+
+  /** Opens a link to a component and begins the handshake; rejects where it cannot be reached. */
+  async connect(offer: Offer, connect: Connect, signal: AbortSignal): Promise<Attached> {
+    if (this.state === "closed") throw new BytebotError("unavailable", "the Hub is closed");
+    const id = `k_${randomUUID()}`;
+    const open: Open = {
+      offer,
+      link: undefined,
+      early: [],
+      ready: Promise.withResolvers(),
+      closed: Promise.withResolvers(),
+      expected: false,
+    };
+    // Whoever waits gets the reason; that nobody waits is no fault.
+    open.ready.promise.catch(() => undefined);
+    this.open.set(id, open);
+    this.input({ type: "opened", connection: id, offer });
+    try {
+      open.link = await connect(this.receiver(id, open), signal);
+    } catch (error) {
+      this.gone(id, BytebotError.from(error).message);
+      throw error;
+    }
+    for (const event of open.early.splice(0)) this.input({ type: "event", connection: id, event });
+    return {
+      id,
+      ready: open.ready.promise,
+      closed: open.closed.promise,
+      close: async (reason) => {
+        this.end(id, reason, true);
+        await open.closed.promise;
+      },
+    };
+  }
+
+  /** Sees every event that passes, once, as stamped, until `stop` is called. */
+  watch(watcher: Watcher): { stop(): void } {
+    this.readers.watchers.add(watcher);
+    return { stop: () => void this.readers.watchers.delete(watcher) };
+  }
+
+  /** The app has a context component, or has it no more: without one the plain transcript serves. */
+  expectContext(expected: boolean): void {
+    this.core.contextExpected = expected;
+  }
+
+  /** A component was detached: its tools go with it. */
+  forget(componentId: string): void {
+    this.core.tools.delete(componentId);
+  }
+
+  /** Ends every link, waits for the log, and closes it. */
+  async close(): Promise<void> {
+    if (this.state === "closed") return;
+    this.state = "closed";
+    const closing = [...this.open.entries()].map(([id, open]) => {
+      this.end(id, "the Hub is closing", true);
+      return open.closed.promise;
+    });
+    await Promise.all(closing);
+    await this.cells.settled();
+    this.timers.clearAll();
+    this.readers.watchers.clear();
+    await this.log.close();
+  }
+
+  private receiver(id: ConnectionId, open: Open): Receiver {
+    return {
+      event: (event) => {
+        if (open.link) this.input({ type: "event", connection: id, event });
+        else open.early.push(event);
+      },
+      fault: (error) => {
+        this.report(`${open.offer.name}: ${error.message}`);
+        const fault = { event_type: "bb_error", ...error.toWire(), from: open.offer.componentId, ts: this.clock.now() };
+        this.readers.observe(fault);
+        open.link?.send({ event_type: "bb_error", ...error.toWire() });
+      },
+      closed: (reason) => this.gone(id, reason),
+    };
+  }
+
+  private gone(id: ConnectionId, reason: string): void {
+    const open = this.open.get(id);
+    if (!open) return;
+    this.open.delete(id);
+    this.input({ type: "closed", connection: id, reason });
+    open.ready.reject(new BytebotError("unavailable", `${open.offer.name} ended before it was ready: ${reason}`));
+    open.closed.resolve({ reason, expected: open.expected });
+  }
+
+  private input(input: StepInput): void {
+    for (const batch of step(this.core, this.clock.now(), input)) this.cells.add(batch);
+  }
+
+  /** The batch is committed: show what was logged, then let its effects leave. */
+  private carryOut(batch: Batch): void {
+    for (const event of batch.append) {
+      if (!SENT_ON.has(event.event_type)) this.readers.observe(event);
+      const shown = present(event);
+      if (!shown) continue;
+      if (shown !== event) this.readers.observe(shown);
+      this.readers.publish(shown);
+    }
+    for (const effect of batch.effects) this.effect(effect);
+  }
+
+  private effect(effect: Effect): void {
+    switch (effect.type) {
+      case "send":
+        return this.send(effect.to, effect.event, effect.like);
+      case "publish":
+        this.readers.observe(effect.event);
+        return this.readers.publish(effect.event);
+      case "observe":
+        return this.readers.observe(effect.event);
+      case "ack": {
+        const seq = effect.of?.["seq"];
+        const ack = { event_type: "bb_ack", in_reply_to: effect.inReplyTo, ts: this.clock.now() };
+        return this.send(effect.to, {
+          ...ack,
+          ...(seq === undefined ? {} : { seq }),
+          ...(effect.fate ? { fate: effect.fate } : {}),
+        });
+      }
+      case "timer":
+        return this.timers.set(effect.key, effect.at);
+      case "clear":
+        return this.timers.clear(effect.key);
+      case "limit":
+        return this.open.get(effect.to)?.link?.limit(effect.limits);
+      case "ready":
+        return this.open.get(effect.to)?.ready.resolve();
+      case "close":
+        return this.end(effect.to, effect.reason, effect.bye === true);
+      case "join": {
+        const reader = this.core.synced(effect.to);
+        if (reader?.grant.kind === "ui") for (const event of effect.events) this.readers.show(reader, event);
+        return this.input({ type: "joined", connection: effect.to, cell: effect.cell });
+      }
+      case "control":
+        return this.control(effect.to, effect.event);
+      case "history":
+        return this.history(effect.to, effect.event as HistoryRequest & Event);
+    }
+  }
+
+  private send(to: ConnectionId, event: Event, like?: Event): void {
+    const stamped = like ? { ...event, seq: like["seq"], cursor: like["cursor"] } : event;
+    const connection = this.core.connections.get(to);
+    if (connection?.state === "synced") this.readers.deliver(connection, stamped);
+    else this.open.get(to)?.link?.send(stamped);
+    this.readers.observe(stamped);
+  }
+
+  private control(to: ConnectionId, event: Event): void {
+    const result = { event_type: `${event.event_type}_result`, in_reply_to: String(event["id"]) };
+    const carriedOut = this.options.control
+      ? this.options.control(event, to)
+      : Promise.reject(new BytebotError("unavailable", `${event.event_type}: this Hub has no app to carry it out`));
+    carriedOut.then(
+      (answer) => this.send(to, { ...answer, ...result }),
+      (error: unknown) => this.send(to, { ...result, success: false, error: BytebotError.from(error).toWire() }),
+    );
+  }
+
+  private history(to: ConnectionId, request: HistoryRequest & Event): void {
+    const result = { event_type: "bb_history_result", in_reply_to: request.id, scope: request.scope };
+    page(this.log, request).then(
+      (found) => this.send(to, { ...result, success: true, ...found }),
+      (error: unknown) => this.send(to, { ...result, success: false, error: BytebotError.from(error).toWire() }),
+    );
+  }
+
+  /** Says why, then closes; what waited for the connection is told when the link has ended. */
+  private end(id: ConnectionId, reason: string, expected = false): void {
+    const open = this.open.get(id);
+    if (open) open.expected ||= expected;
+    const link = open?.link;
+    if (!link) return this.gone(id, reason);
+    link.send({ event_type: "bb_bye", reason });
+    link.close(reason).catch((error: unknown) => {
+      this.report(`closing ${link.name} failed: ${String(error)}`);
+      this.gone(id, reason);
+    });
+  }
+
+  /** Nothing of these batches happened: whoever waits for an acknowledgement is told, and the cell's work is given up. */
+  private logFailed(cell: string, batches: Batch[], error: BytebotError): void {
+    this.report(`the log refused an entry of cell "${cell}": ${error.message}`);
+    for (const effect of batches.flatMap((batch) => batch.effects)) {
+      if (effect.type === "ack")
+        this.send(effect.to, { event_type: "bb_error", in_reply_to: effect.inReplyTo, ...error.toWire() });
+    }
+    this.input({ type: "log_failed", cell, error });
+  }
+
+  private report(line: string): void {
+    this.options.report?.(line);
+  }
+}
+
+function randomId(prefix: string): string {
+  return `${prefix}_${randomUUID().replaceAll("-", "").slice(0, 20)}`;
+}

@@ -1,0 +1,4 @@
+export { defaultLimits, type CoreLimits } from "./core.ts";
+export { offer, type Offer } from "./grants.ts";
+export { Hub, type Attached, type Ended, type HubOptions } from "./hub.ts";
+export { systemClock, type Clock } from "./timers.ts";

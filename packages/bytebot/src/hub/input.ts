@@ -1,0 +1,108 @@
+import { BytebotError, encloses, type Block, type Interrupt, type TurnRequest, type UserEvent } from "../wire/index.ts";
+import type { Core } from "./core.ts";
+import type { Effect } from "./effects.ts";
+import { forget, remember, seenBefore } from "./seen.ts";
+import { stopConversation } from "./stop.ts";
+import type { Conversation, Input, Synced } from "./state.ts";
+import { start } from "./turn.ts";
+
+/** What a person sent: logged, acknowledged with its fate, echoed, and one turn at a time (rules INP-1 to INP-4). */
+export function userEvent(core: Core, connection: Synced, event: UserEvent): void {
+  const conversation = core.conversation(event.scope);
+  if (seenBefore(core, conversation, connection, event)) return;
+  const content = event.content ?? (event.text === undefined ? [] : [{ type: "text" as const, text: event.text }]);
+  if (content.length === 0) {
+    forget(conversation, connection, event);
+    throw new BytebotError("invalid_params", "user_event has neither text nor content");
+  }
+  const id = event.id ?? core.newId("e");
+  const input: Input = { id, event: { ...event, id, from: connection.offer.componentId }, content: content as Block[] };
+  accept(core, connection, conversation, input, event.mode ?? "queue", event.id);
+}
+
+/** A turn of its own for whoever asks: the owner, or a tool in a call, whose child conversation lies below its scope. */
+export function turnRequest(core: Core, connection: Synced, event: TurnRequest): void {
+  const { kind } = connection.grant;
+  if (kind === "toolsource") {
+    const pending = core.pending.get(event.call_id ?? "");
+    const below =
+      pending && encloses(pending.scope, event.scope) && event.scope.slice(pending.scope.length).startsWith("/~");
+    if (pending?.to !== connection.id || !below) {
+      throw new BytebotError("forbidden", "a tool asks for a turn within its call, in a scope <its own>/~name");
+    }
+  }
+  const conversation = core.conversation(event.scope);
+  if (seenBefore(core, conversation, connection, event)) return;
+  const content: Block[] =
+    typeof event.content === "string" ? [{ type: "text", text: event.content }] : (event.content as Block[]);
+  const echo = {
+    event_type: "user_event",
+    id: core.newId("e"),
+    type: "message",
+    scope: event.scope,
+    content,
+    from: connection.offer.componentId,
+  };
+  const input: Input = { id: echo.id, event: echo, content, requester: { connection: connection.id, id: event.id } };
+  accept(core, connection, conversation, input, "queue", undefined);
+}
+
+type Mode = NonNullable<UserEvent["mode"]>;
+
+function accept(
+  core: Core,
+  connection: Synced,
+  conversation: Conversation,
+  input: Input,
+  mode: Mode,
+  answerTo: string | undefined,
+): void {
+  const { turn, queue, scope } = conversation;
+  const busy = turn !== undefined;
+  const waiting = queue.length + (turn?.steers.length ?? 0);
+  if (busy && (mode === "refuse" || waiting >= core.limits.queue)) {
+    conversation.seen.delete(`${connection.offer.componentId} ${answerTo ?? ""}`);
+    if (input.requester || answerTo === undefined)
+      throw new BytebotError("overloaded", `${waiting} inputs wait in "${scope}"`, { retryable: true });
+    return core.effect(scope, { type: "ack", to: connection.id, inReplyTo: answerTo, fate: "refused" });
+  }
+  const steering = busy && mode === "steer" && turn.stopping === undefined;
+  const fate = !busy ? "started" : steering ? "steering" : "queued";
+  core.append(scope, input.event);
+  if (answerTo !== undefined) {
+    const ack: Effect = { type: "ack", to: connection.id, inReplyTo: answerTo, of: input.event, fate };
+    core.effect(scope, ack);
+    remember(conversation, connection.offer.componentId, answerTo, ack);
+  }
+  if (!busy) return start(core, conversation, input);
+  if (steering) turn.steers.push(input);
+  else if (mode === "replace") {
+    queue.unshift(input);
+    stopConversation(core, conversation, "replaced", false);
+  } else queue.push(input);
+  core.settle(conversation);
+}
+
+/** Stops what was started in the scope and below before it, and nothing else (rules INT-1 to INT-5). */
+export function interrupt(core: Core, connection: Synced, event: Interrupt): void {
+  const from = connection.offer.componentId;
+  const reached = within(core, event.scope);
+  const logged = new Map<string, ReturnType<Core["append"]>>();
+  for (const { cell } of reached) {
+    // Addressed to the part of the scope that this cell holds: every reader of it may see it.
+    const scope = encloses(event.scope, cell) ? cell : event.scope;
+    if (!logged.has(cell)) logged.set(cell, core.append(scope, { ...event, scope, from }));
+  }
+  if (event.id !== undefined) {
+    const own = logged.get(event.scope) ?? logged.values().next().value;
+    core.effect(event.scope, { type: "ack", to: connection.id, inReplyTo: event.id, ...(own ? { of: own } : {}) });
+  }
+  for (const conversation of reached) stopConversation(core, conversation, event.reason ?? "interrupt", true);
+}
+
+/** The live conversations that a scope encloses. */
+export function within(core: Core, scope: string): Conversation[] {
+  const end = scope.indexOf("/");
+  const tenant = end === -1 ? scope : scope.slice(0, end);
+  return [...(core.active.get(tenant) ?? [])].filter((conversation) => encloses(scope, conversation.scope));
+}

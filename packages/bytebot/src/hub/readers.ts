@@ -1,0 +1,107 @@
+import { cellOf, mayReceive, type Event } from "../wire/index.ts";
+import type { Link } from "../transport/index.ts";
+import type { Core } from "./core.ts";
+import { mayTouch } from "./grants.ts";
+import { withoutContent } from "./present.ts";
+import type { Synced } from "./state.ts";
+
+/** What one connection may have queued before it counts as too slow, in bytes. */
+const SLOW_BYTES = 8 * 1024 * 1024;
+const TELEMETRY_BYTES = 1024 * 1024;
+
+export interface ReaderOutput {
+  link(connection: string): Link | undefined;
+  /** A reader that does not keep up is told why and closed; the others do not notice. */
+  tooSlow(connection: string): void;
+  /** The second check of the wall found what the first let through: a fault of ours, never the reader's. */
+  breach(connection: string, event: Event): void;
+}
+
+export type Watcher = (event: Event) => void;
+
+/** Who sees what: fans events out to the UIs and telemetry of their scope, past the check at the sink. */
+export class Readers {
+  /** In-process observers: `events()`. */
+  readonly watchers = new Set<Watcher>();
+  private readonly core: Core;
+  private readonly out: ReaderOutput;
+  private readonly dropped = new Map<string, number>();
+
+  constructor(core: Core, out: ReaderOutput) {
+    this.core = core;
+    this.out = out;
+  }
+
+  /** To every UI of the scope. */
+  publish(event: Event): void {
+    const scope = event["scope"];
+    if (typeof scope !== "string") return;
+    const cell = cellOf(scope);
+    for (const reader of this.core.all()) {
+      if (reader.grant.kind !== "ui" || reader.joining.has(cell) || !mayTouch(reader, scope)) continue;
+      if (reader.grant.types && !reader.grant.types.has(event.event_type)) continue;
+      this.show(reader, event);
+    }
+  }
+
+  /** One event to one UI; a question goes only to those who may answer, the primary marked. */
+  show(reader: Synced, event: Event): void {
+    if (event.event_type !== "input_strict") return this.deliver(reader, event);
+    if (!reader.grant.inputCapable) return;
+    this.deliver(reader, reader.grant.primary ? { ...event, primary: true } : event);
+  }
+
+  /** To telemetry and `events()`: everything that passes, once, as stamped. Telemetry cannot slow or break a turn. */
+  observe(event: Event): void {
+    for (const watch of this.watchers) watch(event);
+    let whole: Event | undefined;
+    let bare: Event | undefined;
+    const scope = event["scope"];
+    for (const reader of this.core.all()) {
+      if (reader.grant.kind !== "telemetry") continue;
+      if (typeof scope === "string" ? !mayTouch(reader, scope) : !reader.grant.scopes.includes("*")) continue;
+      if (reader.grant.types && !reader.grant.types.has(event.event_type)) continue;
+      if (reader.grant.content) this.sample(reader, (whole ??= { ...event, observed: true }));
+      else this.sample(reader, (bare ??= { ...withoutContent(event), observed: true }));
+    }
+  }
+
+  deliver(to: Synced, event: Event): void {
+    const link = this.out.link(to.id);
+    if (!link) return;
+    const controls = to.grant.controller || to.grant.owner;
+    if (!sinkAllows(to.grant.scopes, event) || !mayReceive(to.grant.kind, controls, event.event_type)) {
+      return this.out.breach(to.id, event);
+    }
+    link.send(event);
+    if (link.buffered > SLOW_BYTES) this.out.tooSlow(to.id);
+  }
+
+  /** Telemetry is the first to lose events, and is told how many. */
+  private sample(reader: Synced, event: Event): void {
+    const link = this.out.link(reader.id);
+    if (!link) return;
+    const missed = this.dropped.get(reader.id) ?? 0;
+    if (link.buffered > TELEMETRY_BYTES) {
+      this.dropped.set(reader.id, missed + 1);
+      return;
+    }
+    if (missed > 0) {
+      this.dropped.delete(reader.id);
+      const message = `${missed} events were dropped: this telemetry reads too slowly`;
+      link.send({ event_type: "bb_error", code: "overloaded", message, retryable: false, data: { dropped: missed } });
+    }
+    this.deliver(reader, event);
+  }
+}
+
+/**
+ * The check at the sink, written apart from `mayTouch` on purpose: by text, not by segments, so that one mistake does
+ * not pass both (rule SCP-8).
+ */
+export function sinkAllows(scopes: readonly string[], event: Event): boolean {
+  const scope = event["scope"];
+  if (scope === undefined) return true;
+  if (typeof scope !== "string") return false;
+  return scopes.some((granted) => granted === "*" || `${scope}/`.startsWith(`${granted}/`));
+}

@@ -1,0 +1,46 @@
+import { BytebotError, type Event } from "../wire/index.ts";
+import type { Core } from "./core.ts";
+import type { Effect } from "./effects.ts";
+import type { Conversation, Synced } from "./state.ts";
+
+const MAX_SEEN = 256;
+
+/**
+ * Was this id seen in this scope from this component? Then the answer it got goes out again, or is still to come, and
+ * nothing runs twice; the same id with another body is a `conflict` (rule ENV-3). True: there is nothing left to do.
+ */
+export function seenBefore(core: Core, conversation: Conversation, connection: Synced, event: Event): boolean {
+  const id = event["id"];
+  if (typeof id !== "string") return false;
+  const key = `${connection.offer.componentId} ${id}`;
+  const seen = conversation.seen.get(key);
+  if (!seen) {
+    conversation.seen.set(key, { event });
+    if (conversation.seen.size > MAX_SEEN) conversation.seen.delete(conversation.seen.keys().next().value!);
+    return false;
+  }
+  if (JSON.stringify(seen.event) !== JSON.stringify(event)) {
+    throw new BytebotError(
+      "conflict",
+      `the id "${id}" was used in this scope for something else: ids are random and used once`,
+    );
+  }
+  if (seen.answer) core.effect(conversation.scope, { ...seen.answer, to: connection.id } as Effect);
+  return true;
+}
+
+/** Keeps the answer for whoever asks again. */
+export function remember(
+  conversation: Conversation,
+  componentId: string | undefined,
+  id: string,
+  answer: Effect,
+): void {
+  const seen = conversation.seen.get(`${componentId ?? ""} ${id}`);
+  if (seen) seen.answer = answer;
+}
+
+/** It was refused, so it was not seen: the same id may come again. */
+export function forget(conversation: Conversation, connection: Synced, event: Event): void {
+  conversation.seen.delete(`${connection.offer.componentId} ${String(event["id"])}`);
+}

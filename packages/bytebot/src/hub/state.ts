@@ -1,0 +1,150 @@
+import type { Block, Event, Message, StopReason, ToolChoice, ToolDefinition, Usage, WireError } from "../wire/index.ts";
+import type { ConnectionId, Effect } from "./effects.ts";
+import type { Grant, Offer } from "./grants.ts";
+
+/** A connection's life: new (nothing said yet) → synced (granted) → gone from the map. */
+export type Connection =
+  | { state: "new"; id: ConnectionId; offer: Offer }
+  | {
+      state: "synced";
+      id: ConnectionId;
+      offer: Offer;
+      grant: Grant;
+      /** Cells whose open state it has not been shown yet: nothing live of them until then. */
+      joining: Set<string>;
+    };
+export type Synced = Extract<Connection, { state: "synced" }>;
+
+/** A tool as registered. `hash` covers everything the model and the person were shown. */
+export interface Tool {
+  definition: ToolDefinition;
+  componentId: string;
+  component: string;
+  modelName: string;
+  hash: string;
+  validate: (input: unknown) => string | undefined;
+}
+
+export interface Input {
+  id: string;
+  event: Event;
+  content: Block[];
+  /** Whoever waits for the whole turn: `bb_turn_request`. */
+  requester?: { connection: ConnectionId; id: string };
+}
+
+/** A block of the running inference, as far as it has come. */
+export interface OpenBlock {
+  index: number;
+  type: "text" | "thinking" | "tool_use";
+  name?: string;
+  callId?: string;
+  text: string;
+}
+
+export type CallStatus = "ok" | "error" | "denied" | "cancelled" | "timeout" | "lost";
+
+export interface Call {
+  id: string;
+  tool: Tool | undefined;
+  name: string;
+  modelName: string;
+  input: unknown;
+  loopId: string | undefined;
+  /** asking: a person decides; running: sent; waiting: its link was lost and it may go out again; done. */
+  state: "asking" | "running" | "waiting" | "done";
+  to: ConnectionId | undefined;
+  /** Milliseconds since 1970; undefined while its clock stands still for a question. */
+  deadline: number | undefined;
+  /** What is left of its time while a question of its is open. */
+  left: number;
+  status?: CallStatus;
+  content?: Block[];
+  /** The owner that asked for it directly. */
+  requester?: { connection: ConnectionId; id: string };
+}
+
+/** Where a turn stands: exactly one thing is awaited. */
+export type Phase =
+  | { step: "rendering"; request: string; to: ConnectionId }
+  | {
+      step: "inferring";
+      request: string;
+      to: ConnectionId;
+      n: number;
+      /** When the infer was last heard, in milliseconds since 1970. */
+      heard: number;
+      open: Map<number, OpenBlock>;
+      blocks: Block[];
+    }
+  | { step: "calling"; calls: Call[] }
+  | { step: "pausing" };
+
+/** What one round sends, chosen by the context or by default; a repeated attempt sends the same. */
+export interface Round {
+  infer: ConnectionId;
+  offered: Map<string, Tool>;
+  fields: {
+    model?: string;
+    system?: string;
+    messages: Message[];
+    tools?: { name: string; description?: string; input_schema: Record<string, unknown> }[];
+    tool_choice?: ToolChoice;
+    params?: Record<string, unknown>;
+  };
+}
+
+export interface Turn {
+  loopId: string;
+  input: Input;
+  round: number;
+  attempt: number;
+  phase: Phase;
+  current: Round | undefined;
+  steers: Input[];
+  calls: number;
+  lastCall: string;
+  sameCalls: number;
+  usage: Usage | undefined;
+  stopping: { reason: string } | undefined;
+}
+
+export interface Question {
+  id: string;
+  event: Event;
+  asker:
+    | { type: "call"; connection: ConnectionId; request: string; call: Call }
+    | { type: "context"; connection: ConnectionId; request: string }
+    | { type: "approval"; call: Call };
+}
+
+/** A request by its id: what was sent, and the answer it got as soon as there is one. */
+export interface Seen {
+  event: Event;
+  answer?: Effect;
+}
+
+/** One exact scope: one transcript, one queue of turns. */
+export interface Conversation {
+  scope: string;
+  cell: string;
+  messages: Message[];
+  queue: Input[];
+  turn: Turn | undefined;
+  /** Everything that was called and has not ended, the owner's own calls too. */
+  calls: Map<string, Call>;
+  questions: Map<string, Question>;
+  /** The newest inputs by (component, id): the same again gets the same answer. */
+  seen: Map<string, Seen>;
+  /** Approved for this conversation: tool hash. */
+  approved: Set<string>;
+}
+
+/** What a request of the Hub's is for, by its id. An answer counts only from the connection it went to. */
+export interface Pending {
+  to: ConnectionId;
+  scope: string;
+  kind: "render" | "infer" | "call";
+}
+
+export type { Block, Message, StopReason, WireError };

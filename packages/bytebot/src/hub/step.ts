@@ -1,0 +1,326 @@
+import { as, BytebotError, isKnown, maySend, validate, type Event, type InferChunk } from "../wire/index.ts";
+import { chunk } from "./blocks.ts";
+import * as calls from "./calls.ts";
+import * as connections from "./connections.ts";
+import type { Core, Happened } from "./core.ts";
+import type { Batch, ConnectionId } from "./effects.ts";
+import { mayTouch, type Offer } from "./grants.ts";
+import { giveUp } from "./given-up.ts";
+import { interrupt, turnRequest, userEvent } from "./input.ts";
+import { joined } from "./join.ts";
+import * as questions from "./questions.ts";
+import { seenBefore } from "./seen.ts";
+import type { Conversation, Synced, Turn } from "./state.ts";
+import { graceOver } from "./stop.ts";
+import { register } from "./tools.ts";
+import { allCallsEnded, finish, inferred, rendered, retry } from "./turn.ts";
+
+/** Everything that can reach the core. */
+export type StepInput =
+  | { type: "opened"; connection: ConnectionId; offer: Offer }
+  | { type: "event"; connection: ConnectionId; event: Event }
+  | { type: "closed"; connection: ConnectionId; reason: string }
+  | { type: "joined"; connection: ConnectionId; cell: string }
+  | { type: "log_failed"; cell: string; error: BytebotError }
+  | { type: "timer"; key: string };
+
+/** The pure core: one input at one time, and what follows from it. */
+export function step(core: Core, now: number, input: StepInput): Batch[] {
+  return core.take(
+    now,
+    () => begin(core, input),
+    (happened) => goOn(core, happened),
+  );
+}
+
+function begin(core: Core, input: StepInput): void {
+  switch (input.type) {
+    case "opened":
+      return connections.opened(core, input.connection, input.offer);
+    case "event":
+      return receive(core, input.connection, input.event);
+    case "closed":
+      return connections.closed(core, input.connection, input.reason);
+    case "joined":
+      return joined(core, input.connection, input.cell);
+    case "log_failed":
+      return giveUp(core, input.cell, input.error);
+    case "timer":
+      return timer(core, input.key);
+  }
+}
+
+function goOn(core: Core, happened: Happened): void {
+  const { conversation } = happened;
+  if (happened.type === "call_ended") allCallsEnded(core, conversation);
+  else calls.approvalGiven(core, conversation, happened.call, happened.choice, happened.outcome);
+}
+
+/** One event from one connection. What is wrong with it goes back to its sender as `bb_error`; the link goes on (rule ERR-2). */
+function receive(core: Core, id: ConnectionId, event: Event): void {
+  const connection = core.connections.get(id);
+  if (!connection) return;
+  try {
+    if (connection.state === "new") firstEvent(core, id, event);
+    else route(core, connection, event);
+  } catch (error) {
+    core.refuse(id, BytebotError.from(error), event["id"] ?? event["in_reply_to"] ?? event["call_id"]);
+    if (connection.state === "new" && event.event_type === "bb_sync") {
+      core.effect(undefined, { type: "close", to: id, reason: BytebotError.from(error).message });
+    }
+  }
+}
+
+function firstEvent(core: Core, id: ConnectionId, event: Event): void {
+  if (event.event_type !== "bb_sync") {
+    throw new BytebotError(
+      "not_synced",
+      `${event.event_type} came before bb_sync: the first event says what the satellite is`,
+    );
+  }
+  connections.sync(core, id, as("bb_sync", event));
+}
+
+/** Table, schema and scope, in this order; then the one place that its type belongs to. */
+function route(core: Core, connection: Synced, sent: Event): void {
+  const type = sent.event_type;
+  const { grant } = connection;
+  if (!isKnown(type) && type.startsWith("bb_")) validate(sent);
+  if (type === "bb_sync")
+    throw new BytebotError("conflict", "bb_sync came twice: it is the first event of a connection");
+  const permission = maySend(grant.kind, grant.controller || grant.owner, type);
+  if (permission !== "allowed") throw notAllowed(permission, grant.kind, type);
+  validate(sent);
+  const event = unstamped(sent);
+  const scope = event["scope"];
+  if (typeof scope === "string" && !mayTouch(connection, scope)) {
+    core.effect(undefined, {
+      type: "observe",
+      event: {
+        event_type: "bb_error",
+        code: "not_found",
+        message: "refused at the wall",
+        from: connection.offer.componentId,
+        type,
+      },
+    });
+    throw new BytebotError("not_found", `no scope "${scope}"`);
+  }
+  if (!isKnown(type)) return vendor(core, connection, event);
+  if (SEEN_COMING.has(type))
+    core.effect(undefined, { type: "observe", event: { ...event, from: connection.offer.componentId, ts: core.now } });
+  deliver(core, connection, event);
+}
+
+/** Requests that are neither logged nor sent on as they came: telemetry sees them here. */
+const SEEN_COMING = new Set([
+  "bb_tool_register",
+  "bb_input_request",
+  "input_reply",
+  "bb_turn_request",
+  "bb_history_request",
+  "bb_attach",
+  "bb_detach",
+  "bb_policy",
+  "bb_components",
+]);
+
+function notAllowed(permission: "forbidden" | "not_authority", kind: string, type: string): BytebotError {
+  if (permission === "not_authority") return new BytebotError("not_authority", `only the Hub sends ${type}`);
+  return new BytebotError("forbidden", `a ${kind} may not send ${type}`);
+}
+
+/** What only the Hub may say of an event is dropped when somebody else wrote it (rule ENV-6). */
+function unstamped(event: Event): Event {
+  if (!("seq" in event || "cursor" in event || "ts" in event || "from" in event || "observed" in event)) return event;
+  const { seq: _, cursor: __, ts: ___, from: ____, observed: _____, ...rest } = event;
+  return rest as Event;
+}
+
+/** A type that is none of ours passes live, unlogged, to the scope's UIs and telemetry (rule ENV-8). */
+function vendor(core: Core, connection: Synced, event: Event): void {
+  const scope = event["scope"];
+  if (typeof scope !== "string")
+    throw new BytebotError(
+      "invalid_event",
+      `${event.event_type} has no scope: every event but the connection's own has one`,
+    );
+  const shown = { ...event, from: connection.offer.componentId, ts: core.now };
+  core.effect(scope, { type: "publish", event: shown });
+}
+
+function deliver(core: Core, connection: Synced, event: Event): void {
+  switch (event.event_type) {
+    case "infer_chunk": {
+      const at = inTurn(core, connection, event);
+      if (!at || at.turn.phase.step !== "inferring") return;
+      at.turn.phase.heard = core.now;
+      return chunk(core, at.conversation, at.turn, at.turn.phase, event as InferChunk);
+    }
+    case "bb_infer_result": {
+      const at = inTurn(core, connection, event);
+      if (at?.turn.phase.step === "inferring")
+        inferred(core, at.conversation, at.turn, at.turn.phase, as("bb_infer_result", event));
+      return;
+    }
+    case "bb_context_render_result": {
+      const at = inTurn(core, connection, event);
+      core.effect(at?.conversation.scope, {
+        type: "observe",
+        event: { ...event, scope: at?.conversation.scope ?? "", from: connection.offer.componentId },
+      });
+      if (at?.turn.phase.step !== "rendering") return;
+      core.drop(at.turn.phase.request);
+      return rendered(core, at.conversation, at.turn, as("bb_context_render_result", event));
+    }
+    case "user_event":
+      return userEvent(core, connection, as("user_event", event));
+    case "interrupt":
+      return interrupt(core, connection, as("interrupt", event));
+    case "input_reply":
+      return questions.answer(core, connection, as("input_reply", event));
+    case "bb_input_request":
+      return questions.ask(core, connection, as("bb_input_request", event));
+    case "bb_tool_register":
+      return register(core, connection, as("bb_tool_register", event));
+    case "bb_tool_call_result":
+      return late(core, connection, event["call_id"])
+        ? undefined
+        : calls.result(core, connection, as("bb_tool_call_result", event));
+    case "bb_tool_progress":
+      return late(core, connection, event["call_id"])
+        ? undefined
+        : calls.progress(core, connection, as("bb_tool_progress", event));
+    case "bb_tool_call_request": {
+      const request = as("bb_tool_call_request", event);
+      if (seenBefore(core, core.conversation(request.scope), connection, event)) return;
+      return calls.request(core, connection, request);
+    }
+    case "bb_turn_request":
+      return turnRequest(core, connection, as("bb_turn_request", event));
+    case "bb_policy":
+      core.policy = as("bb_policy", event).rules;
+      return core.send(undefined, connection.id, {
+        event_type: "bb_policy_result",
+        in_reply_to: String(event["id"]),
+        success: true,
+      });
+    case "bb_components":
+      return core.send(undefined, connection.id, components(core, String(event["id"])));
+    case "bb_attach":
+    case "bb_detach":
+      return core.effect(undefined, { type: "control", to: connection.id, event });
+    case "bb_history_request":
+      return core.effect(String(event["scope"]), { type: "history", to: connection.id, event });
+    case "bb_ping":
+      return core.send(undefined, connection.id, {
+        event_type: "bb_pong",
+        ...(event["id"] === undefined ? {} : { in_reply_to: event["id"] }),
+      });
+    case "bb_bye":
+      return core.effect(undefined, {
+        type: "close",
+        to: connection.id,
+        reason: `it said bye: ${String(event["reason"])}`,
+        bye: true,
+      });
+    case "bb_error":
+      return core.effect(undefined, { type: "observe", event: { ...event, from: connection.offer.componentId } });
+    case "bb_blob":
+      throw new BytebotError("unavailable", "bb_blob: this Hub does not take blobs yet; keep content below 256 KiB");
+    default:
+      return; // bb_ack and bb_pong ask for nothing
+  }
+}
+
+/** The turn whose open request this answers. Undefined: it came too late, and is for the audit only. */
+function inTurn(core: Core, connection: Synced, event: Event): { conversation: Conversation; turn: Turn } | undefined {
+  const request = String(event["in_reply_to"] ?? "");
+  const pending = core.pending.get(request);
+  if (pending?.to === connection.id) {
+    const conversation = core.conversations.get(pending.scope);
+    if (event["scope"] !== undefined && event["scope"] !== pending.scope) {
+      throw new BytebotError("invalid_event", `${event.event_type} names another scope than the request it answers`);
+    }
+    if (conversation?.turn) return { conversation, turn: conversation.turn };
+  }
+  if (late(core, connection, request)) {
+    core.effect(undefined, { type: "observe", event: { ...event, from: connection.offer.componentId } });
+    return undefined;
+  }
+  throw new BytebotError(
+    "not_found",
+    `${event.event_type}: no open request "${request}" at this connection; in_reply_to is the id of the request`,
+  );
+}
+
+function late(core: Core, connection: Synced, request: unknown): boolean {
+  return core.ended.get(String(request)) === connection.id;
+}
+
+function components(core: Core, id: string): Event {
+  const all = [...core.all()].map(({ offer, grant }) => ({
+    component_id: offer.componentId,
+    name: offer.name,
+    kind: grant.kind,
+    state: "synced",
+    primary: grant.primary,
+    controller: grant.controller,
+  }));
+  return { event_type: "bb_components_result", in_reply_to: id, success: true, components: all };
+}
+
+/** A deadline set by an earlier step has come. A timer whose reason is gone changes nothing. */
+function timer(core: Core, key: string): void {
+  const at = key.indexOf(":");
+  const subject = key.slice(at + 1);
+  switch (key.slice(0, at)) {
+    case "sync": {
+      const error = new BytebotError("timeout", `no bb_sync within ${core.limits.syncMs / 1000} s`);
+      if (core.connections.get(subject)?.state !== "new") return;
+      core.refuse(subject, error);
+      return core.effect(undefined, { type: "close", to: subject, reason: error.message });
+    }
+    case "render":
+      return silent(core, subject, "the context");
+    case "infer":
+      return silent(core, subject, "the infer");
+    case "call":
+      return calls.timedOut(core, subject);
+    case "question":
+      return questions.expired(core, subject);
+    case "grace":
+      return graceOver(core, subject);
+    case "retry":
+      return retry(core, subject);
+  }
+}
+
+/** A request was not answered: the turn ends, and whoever was asked is told to stop. */
+function silent(core: Core, request: string, who: string): void {
+  const pending = core.pending.get(request);
+  const conversation = pending && core.conversations.get(pending.scope);
+  const turn = conversation?.turn;
+  if (!pending || !turn) return;
+  const { phase } = turn;
+  const { inferIdleMs, renderMs } = core.limits;
+  if (phase.step === "inferring" && core.now < phase.heard + inferIdleMs) {
+    return core.effect(conversation.scope, { type: "timer", key: `infer:${request}`, at: phase.heard + inferIdleMs });
+  }
+  const ms = phase.step === "inferring" ? inferIdleMs : renderMs;
+  core.send(conversation.scope, pending.to, { event_type: "bb_cancel", target: request, reason: "timeout" });
+  const error = {
+    code: phase.step === "rendering" ? "unavailable" : "timeout",
+    message: `${who} was silent for ${ms / 1000} s`,
+    retryable: true,
+  };
+  if (phase.step === "inferring") {
+    inferred(core, conversation, turn, phase, {
+      event_type: "bb_infer_result",
+      in_reply_to: request,
+      success: false,
+      error: { ...error, retryable: false },
+      synthetic: true,
+    });
+  } else finish(core, conversation, turn, "error", error);
+}

@@ -1,0 +1,62 @@
+import * as calls from "./calls.ts";
+import type { Core } from "./core.ts";
+import { cancelQuestions } from "./questions.ts";
+import type { Conversation, Input } from "./state.ts";
+import { finishStopped } from "./turn.ts";
+
+/**
+ * Interrupts one conversation: undelivered input goes back (`returning`), its questions end, its work is told to stop.
+ * What does not answer within the grace is ended by the Hub (rules INT-2 to INT-4).
+ */
+export function stopConversation(core: Core, conversation: Conversation, reason: string, returning: boolean): void {
+  const { turn, scope } = conversation;
+  if (returning) {
+    giveBack(core, conversation, conversation.queue.splice(0));
+    if (turn) giveBack(core, conversation, turn.steers.splice(0));
+  }
+  if (turn && !turn.stopping) {
+    turn.stopping = { reason };
+    core.effect(scope, { type: "timer", key: `grace:${scope}`, at: core.now + core.limits.graceMs });
+    const { phase } = turn;
+    if (phase.step === "rendering" || phase.step === "inferring") {
+      core.send(scope, phase.to, { event_type: "bb_cancel", target: phase.request, reason });
+    }
+  }
+  cancelQuestions(core, conversation, () => true);
+  for (const call of [...conversation.calls.values()]) calls.stop(core, conversation, call, reason);
+  if (conversation.calls.size > 0)
+    core.effect(scope, { type: "timer", key: `grace:${scope}`, at: core.now + core.limits.graceMs });
+  // A render has no effect and a pause nothing to end: neither is waited for.
+  if (turn && conversation.turn === turn && (turn.phase.step === "rendering" || turn.phase.step === "pausing")) {
+    finishStopped(core, conversation, turn);
+  }
+  core.settle(conversation);
+}
+
+/** What was not delivered returns to who sent it. */
+function giveBack(core: Core, conversation: Conversation, inputs: Input[]): void {
+  const { scope } = conversation;
+  for (const input of inputs) {
+    core.append(scope, { event_type: "input_state", id: input.id, scope, fate: "returned" });
+    if (!input.requester) continue;
+    const { connection, id } = input.requester;
+    const error = { code: "cancelled", message: "interrupted before it began", retryable: false };
+    core.send(scope, connection, { event_type: "bb_turn_result", in_reply_to: id, scope, success: false, error });
+  }
+}
+
+/** The grace is over: the Hub ends what did not. */
+export function graceOver(core: Core, scope: string): void {
+  const conversation = core.conversations.get(scope);
+  if (!conversation) return;
+  for (const call of [...conversation.calls.values()]) calls.unanswered(core, conversation, call);
+  const { turn } = conversation;
+  if (turn?.stopping && turn.phase.step === "inferring") {
+    const { request } = turn.phase;
+    const error = { code: "cancelled", message: "the infer did not stop within the grace", retryable: false };
+    const answer = { event_type: "bb_infer_result", in_reply_to: request, loop_id: turn.loopId, scope };
+    core.append(scope, { ...answer, success: false, error, synthetic: true });
+    core.drop(request);
+    finishStopped(core, conversation, turn);
+  }
+}

@@ -1,0 +1,269 @@
+import {
+  BytebotError,
+  type ContextRenderResult,
+  type InferResult,
+  type StopReason,
+  type WireError,
+} from "../wire/index.ts";
+import { finished, seenSoFar } from "./blocks.ts";
+import { begin, callsOf } from "./calls.ts";
+import type { Core } from "./core.ts";
+import { addAssistant, addResults, addUser, copyMessages } from "./history.ts";
+import { plainRound, render, renderedRound } from "./round.ts";
+import type { Conversation, Input, Phase, Turn } from "./state.ts";
+
+type ToolUse = Extract<ReturnType<typeof finished>[number], { type: "tool_use" }>;
+
+/** All that answers one input: rounds of render, infer and tools under one `loop_id` (rules TRN-1 to TRN-9). */
+export function start(core: Core, conversation: Conversation, input: Input): void {
+  const { scope } = conversation;
+  const turn: Turn = {
+    loopId: core.newId("l"),
+    input,
+    round: 0,
+    attempt: 0,
+    phase: { step: "pausing" },
+    current: undefined,
+    steers: [],
+    calls: 0,
+    lastCall: "",
+    sameCalls: 0,
+    usage: undefined,
+    stopping: undefined,
+  };
+  conversation.turn = turn;
+  core.settle(conversation);
+  addUser(conversation.messages, input.content);
+  const state = { event_type: "scope_state", scope, state: "running", loop_id: turn.loopId, ts: core.now };
+  core.effect(scope, { type: "publish", event: state });
+  nextRound(core, conversation, turn);
+}
+
+function nextRound(core: Core, conversation: Conversation, turn: Turn): void {
+  for (const steer of turn.steers.splice(0)) addUser(conversation.messages, steer.content);
+  turn.attempt = 0;
+  attempt(core, conversation, turn, () => {
+    const context = render(core, conversation, turn);
+    if (!context) infer(core, conversation, turn, plainRound(core, conversation));
+  });
+}
+
+/** Runs one step of a turn: what it throws ends the turn with that error, not the Hub. */
+function attempt(core: Core, conversation: Conversation, turn: Turn, step: () => void): void {
+  try {
+    step();
+  } catch (error) {
+    finish(core, conversation, turn, "error", BytebotError.from(error).toWire());
+  }
+}
+
+export function rendered(core: Core, conversation: Conversation, turn: Turn, result: ContextRenderResult): void {
+  attempt(core, conversation, turn, () => {
+    if (!result.success)
+      throw BytebotError.fromWire(
+        result.error ?? { code: "internal", message: "the context failed without a reason", retryable: false },
+      );
+    infer(core, conversation, turn, renderedRound(core, conversation, result));
+  });
+}
+
+/** Logs that an inference starts, then asks for it. The log keeps the fact; the messages can be rendered again. */
+function infer(core: Core, conversation: Conversation, turn: Turn, round: NonNullable<Turn["current"]>): void {
+  const { scope } = conversation;
+  turn.current = round;
+  const request = core.newId("i");
+  turn.phase = { step: "inferring", request, to: round.infer, n: 0, heard: core.now, open: new Map(), blocks: [] };
+  core.pending.set(request, { to: round.infer, scope, kind: "infer" });
+  const slim = core.append(scope, {
+    event_type: "bb_infer_request",
+    id: request,
+    stream: true,
+    loop_id: turn.loopId,
+    scope,
+    round: turn.round,
+    attempt: turn.attempt,
+    ...(round.fields.model === undefined ? {} : { model: round.fields.model }),
+  });
+  core.send(scope, round.infer, { ...slim, ...round.fields }, slim);
+  core.effect(scope, { type: "timer", key: `infer:${request}`, at: core.now + core.limits.inferIdleMs });
+}
+
+export function inferred(
+  core: Core,
+  conversation: Conversation,
+  turn: Turn,
+  phase: Extract<Phase, { step: "inferring" }>,
+  result: InferResult,
+): void {
+  const { scope } = conversation;
+  core.drop(phase.request);
+  const ended = turn.stopping
+    ? undefined
+    : result.success
+      ? finished(core, conversation, turn, phase, result.content)
+      : undefined;
+  const { content: _, ...logged } = result;
+  core.append(scope, { ...logged, loop_id: turn.loopId, scope, round: turn.round, attempt: turn.attempt });
+  if (result.usage) turn.usage = result.usage;
+  if (turn.stopping) return finishStopped(core, conversation, turn);
+  if (!ended) return failed(core, conversation, turn, phase, result.error);
+  addAssistant(conversation.messages, ended);
+  const uses = ended.filter((block): block is ToolUse => block.type === "tool_use");
+  if (uses.length === 0) return finish(core, conversation, turn, result.stop_reason ?? "end_turn");
+  call(core, conversation, turn, uses, result.stop_reason);
+}
+
+/** Repeats the round where the infer says that helps; the partial text is void, the next attempt says it all again. */
+function failed(
+  core: Core,
+  conversation: Conversation,
+  turn: Turn,
+  phase: Extract<Phase, { step: "inferring" }>,
+  error: WireError | undefined,
+): void {
+  const why = error ?? { code: "internal", message: "the infer failed without a reason", retryable: false };
+  const { attempts, retryMs, maxRetryMs } = core.limits;
+  const wait = why.retry_after_ms ?? retryMs * 2 ** turn.attempt;
+  if (why.retryable && turn.attempt + 1 < attempts && wait <= maxRetryMs) {
+    turn.phase = { step: "pausing" };
+    core.effect(conversation.scope, { type: "timer", key: `retry:${conversation.scope}`, at: core.now + wait });
+    return;
+  }
+  addAssistant(conversation.messages, seenSoFar(phase));
+  finish(core, conversation, turn, "error", why);
+}
+
+/** The wait before another attempt is over. */
+export function retry(core: Core, scope: string): void {
+  const conversation = core.conversations.get(scope);
+  const turn = conversation?.turn;
+  if (!conversation || !turn?.current || turn.phase.step !== "pausing") return;
+  const round = turn.current;
+  turn.attempt++;
+  if (core.synced(round.infer)) return infer(core, conversation, turn, round);
+  attempt(core, conversation, turn, () =>
+    infer(core, conversation, turn, { ...round, infer: plainRound(core, conversation).infer }),
+  );
+}
+
+function call(
+  core: Core,
+  conversation: Conversation,
+  turn: Turn,
+  uses: ToolUse[],
+  stopReason: StopReason | undefined,
+): void {
+  const calls = callsOf(core, turn.loopId, uses, turn.current?.offered ?? new Map());
+  turn.phase = { step: "calling", calls };
+  const guard = loopGuard(core, turn, uses);
+  const last = uses.at(-1);
+  for (const [index, use] of uses.entries()) {
+    let refusal = guard;
+    if ("malformed" in use) refusal ??= `The arguments are not valid JSON: ${String(use["malformed"]).slice(0, 200)}`;
+    if (stopReason === "max_tokens" && use === last)
+      refusal ??= "The call was cut by the token limit, so it did not run.";
+    begin(core, conversation, calls[index]!, refusal);
+  }
+  if (guard !== undefined) {
+    addResults(conversation.messages, calls);
+    finish(core, conversation, turn, "error", { code: "loop_limit", message: guard, retryable: false });
+  }
+}
+
+/** Why this loop goes no further, if it does not: too many calls, or the same one again and again (rule TRN-8). */
+function loopGuard(core: Core, turn: Turn, uses: ToolUse[]): string | undefined {
+  const { callsPerLoop, sameCalls } = core.limits;
+  for (const use of uses) {
+    const same = `${use.name} ${JSON.stringify(use.input)}`;
+    turn.sameCalls = same === turn.lastCall ? turn.sameCalls + 1 : 1;
+    turn.lastCall = same;
+    turn.calls++;
+    if (turn.calls > callsPerLoop) return `the loop made more than ${callsPerLoop} tool calls`;
+    if (turn.sameCalls > sameCalls)
+      return `the loop made the same call "${use.name}" more than ${sameCalls} times in a row`;
+  }
+  return undefined;
+}
+
+/** Called whenever a call ends: the round goes on when the last one has. */
+export function allCallsEnded(core: Core, conversation: Conversation): void {
+  const { turn } = conversation;
+  if (turn?.phase.step !== "calling") return;
+  const { calls } = turn.phase;
+  if (calls.some((each) => each.state !== "done")) return;
+  addResults(conversation.messages, calls);
+  turn.phase = { step: "pausing" };
+  if (turn.stopping) return finishStopped(core, conversation, turn);
+  turn.round++;
+  nextRound(core, conversation, turn);
+}
+
+/** The turn ends as interrupted: what the person saw stays, marked. */
+export function finishStopped(core: Core, conversation: Conversation, turn: Turn): void {
+  if (turn.phase.step === "inferring") addAssistant(conversation.messages, seenSoFar(turn.phase));
+  finish(core, conversation, turn, "interrupted");
+}
+
+/** The one terminal event of every loop, then idle or the next turn (rule TRN-9). */
+export function finish(
+  core: Core,
+  conversation: Conversation,
+  turn: Turn,
+  stopReason: StopReason,
+  error?: WireError,
+): void {
+  if (conversation.turn !== turn) return;
+  const { scope } = conversation;
+  if (turn.phase.step === "rendering" || turn.phase.step === "inferring") core.drop(turn.phase.request);
+  conversation.turn = undefined;
+  core.append(scope, {
+    event_type: "infer_chunk",
+    kind: "loop_done",
+    scope,
+    loop_id: turn.loopId,
+    round: turn.round,
+    stop_reason: stopReason,
+    ...(error ? { error } : {}),
+  });
+  core.effect(scope, { type: "clear", key: `grace:${scope}` });
+  core.effect(scope, { type: "clear", key: `retry:${scope}` });
+  answerRequester(core, conversation, turn, stopReason, error);
+  conversation.queue.unshift(...turn.steers.splice(0));
+  const next = conversation.queue.shift();
+  if (next) return start(core, conversation, next);
+  const state = {
+    event_type: "scope_state",
+    scope,
+    state: "idle",
+    loop_id: turn.loopId,
+    stop_reason: stopReason,
+    ts: core.now,
+  };
+  core.effect(scope, { type: "publish", event: state });
+  core.settle(conversation);
+}
+
+function answerRequester(
+  core: Core,
+  conversation: Conversation,
+  turn: Turn,
+  stopReason: StopReason,
+  error?: WireError,
+): void {
+  const { requester } = turn.input;
+  if (!requester) return;
+  const { scope } = conversation;
+  const last = copyMessages(conversation.messages).findLast((message) => message.role === "assistant");
+  const success = stopReason === "end_turn" || stopReason === "max_tokens";
+  const said = last ? { content: last.content } : {};
+  const why = error ?? { code: "cancelled", message: `the turn ended: ${stopReason}`, retryable: false };
+  const answer = {
+    event_type: "bb_turn_result",
+    in_reply_to: requester.id,
+    scope,
+    success,
+    stop_reason: stopReason,
+    ...said,
+  };
+  core.send(scope, requester.connection, success ? answer : { ...answer, error: why });
+}

@@ -1,0 +1,3 @@
+export * from "./large.ts";
+export * from "./log.ts";
+export * from "./memory.ts";

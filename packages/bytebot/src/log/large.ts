@@ -1,0 +1,51 @@
+import { decode, wide, type BlobBlock, type Event } from "../wire/index.ts";
+import type { Entry, EventLog, NewEntry } from "./log.ts";
+
+/** An event above this many bytes lies beside its entry, as a blob. */
+const INLINE_BYTES = 64 * 1024;
+
+/** Any event fits: a large one is kept as a blob of its cell, and comes back whole when read. */
+export function withLargeEvents(log: EventLog): EventLog {
+  const put = async (cell: string, event: Event): Promise<Event> => {
+    const text = JSON.stringify(event);
+    if (text.length * 3 <= INLINE_BYTES) return event;
+    const bytes = Buffer.from(text);
+    if (bytes.length <= INLINE_BYTES) return event;
+    return { event_type: event.event_type, stored: await log.putBlob(cell, bytes) };
+  };
+  const restore = async <E extends Entry>(cell: string, entry: E): Promise<E> => {
+    if (!entry.events.some((event) => "stored" in event)) return entry;
+    const events = await Promise.all(entry.events.map((event) => get(log, cell, event)));
+    return { ...entry, events };
+  };
+  const small = (entry: NewEntry): boolean =>
+    entry.events.every((event) => JSON.stringify(event).length * 3 <= INLINE_BYTES);
+  return {
+    append: (cell, expected, entry) =>
+      small(entry)
+        ? log.append(cell, expected, entry)
+        : Promise.all(entry.events.map((event) => put(cell, event))).then((events) =>
+            log.append(cell, expected, { ...entry, events }),
+          ),
+    async *read(cell, after) {
+      for await (const entry of log.read(cell, after)) yield await restore(cell, entry);
+    },
+    async *tail(cursors, signal) {
+      for await (const entry of log.tail(cursors, signal)) yield await restore(entry.cell, entry);
+    },
+    head: async (cell) => {
+      const entry = await log.head(cell);
+      return entry && restore(cell, entry);
+    },
+    trim: (cell, base) => log.trim(cell, base),
+    putBlob: (cell, bytes) => log.putBlob(cell, bytes),
+    getBlob: (cell, ref) => log.getBlob(cell, ref),
+    close: () => log.close(),
+  };
+}
+
+async function get(log: EventLog, cell: string, event: Event): Promise<Event> {
+  const stored = event["stored"] as BlobBlock | undefined;
+  if (!stored) return event;
+  return decode(await log.getBlob(cell, stored.ref), wide);
+}

@@ -1,0 +1,151 @@
+import { createHash } from "node:crypto";
+import { BytebotError, type BlobBlock } from "../wire/index.ts";
+import {
+  MAX_ENTRY_BYTES,
+  MAX_ENTRY_EVENTS,
+  type Entry,
+  type EventLog,
+  type NewEntry,
+  type Place,
+  type Pos,
+} from "./log.ts";
+
+interface CellLog {
+  entries: Entry[];
+  /** Positions below it were trimmed. */
+  base: Pos;
+  head: Pos;
+  blobs: Map<string, Uint8Array>;
+  /** The newest entries by id: the same append again gets the same place. */
+  ids: Map<string, Place>;
+}
+
+/** The log in this process's memory: for tests and hubs whose conversations may be lost. */
+export class MemoryLog implements EventLog {
+  private readonly cells = new Map<string, CellLog>();
+  private readonly order: (Entry & { cell: string })[] = [];
+  private readonly name = `m${createHash("sha256")
+    .update(String(performance.timeOrigin + Math.random()))
+    .digest("hex")
+    .slice(0, 12)}`;
+  private waiting: (() => void)[] = [];
+  private state: "open" | "closed" = "open";
+
+  async append(cell: string, expected: Pos, entry: NewEntry): Promise<Place> {
+    if (this.state === "closed") throw new BytebotError("unavailable", "the log is closed");
+    const log = this.cell(cell);
+    const before = log.ids.get(entry.id);
+    if (before) return before;
+    if (log.head !== expected) {
+      throw new BytebotError("conflict", `cell "${cell}" is at ${log.head}, not at ${expected}`, {
+        data: { head: log.head },
+      });
+    }
+    checkSize(entry);
+    const pos = log.head + 1;
+    const cursor = `${this.name}:${this.order.length + 1}`;
+    const kept = { ...entry, pos, cursor, at: Date.now() };
+    log.head = pos;
+    log.entries.push(kept);
+    log.ids.set(entry.id, { pos, cursor });
+    if (log.ids.size > 1000) log.ids.delete(log.ids.keys().next().value!);
+    this.order.push({ ...kept, cell });
+    this.wake();
+    return { pos, cursor };
+  }
+
+  async *read(cell: string, after: Pos): AsyncIterable<Entry> {
+    const log = this.cells.get(cell);
+    if (!log) return;
+    if (after < log.base - 1 && log.base > 0) throw trimmed(cell, log.base);
+    for (
+      let index = log.entries.findIndex((entry) => entry.pos > after);
+      index !== -1 && index < log.entries.length;
+      index++
+    ) {
+      yield log.entries[index]!;
+    }
+  }
+
+  async *tail(cursors: string[], signal: AbortSignal): AsyncIterable<Entry & { cell: string }> {
+    let next = this.after(cursors);
+    signal.addEventListener("abort", () => this.wake(), { once: true });
+    while (!signal.aborted && this.state === "open") {
+      const entry = this.order[next];
+      if (entry) {
+        next++;
+        yield entry;
+      } else await new Promise<void>((resolve) => this.waiting.push(resolve));
+    }
+  }
+
+  async head(cell: string): Promise<Entry | undefined> {
+    return this.cells.get(cell)?.entries.at(-1);
+  }
+
+  async trim(cell: string, base: Pos): Promise<void> {
+    const log = this.cell(cell);
+    const at = log.entries.findIndex((entry) => entry.pos === base && entry.base === true);
+    if (at === -1)
+      throw new BytebotError(
+        "invalid_params",
+        `cell "${cell}" has no base entry at ${base}: only below one may be trimmed`,
+      );
+    log.entries.splice(0, at);
+    log.base = base;
+  }
+
+  async putBlob(cell: string, bytes: Uint8Array): Promise<BlobBlock> {
+    const ref = `sha256-${createHash("sha256").update(bytes).digest("hex")}`;
+    this.cell(cell).blobs.set(ref, bytes.slice());
+    return { type: "blob", ref, mime_type: "application/octet-stream", size: bytes.length };
+  }
+
+  async getBlob(cell: string, ref: string): Promise<Uint8Array> {
+    const bytes = this.cells.get(cell)?.blobs.get(ref);
+    if (!bytes) throw new BytebotError("not_found", `no blob ${ref} in cell "${cell}"`);
+    return bytes;
+  }
+
+  async close(): Promise<void> {
+    this.state = "closed";
+    this.wake();
+  }
+
+  private cell(name: string): CellLog {
+    let log = this.cells.get(name);
+    if (!log) {
+      log = { entries: [], base: 0, head: 0, blobs: new Map(), ids: new Map() };
+      this.cells.set(name, log);
+    }
+    return log;
+  }
+
+  private after(cursors: string[]): number {
+    if (cursors.length === 0) return 0;
+    const own = cursors.map((cursor) => /^(.+):(\d+)$/.exec(cursor)).find((match) => match?.[1] === this.name);
+    const position = Number(own?.[2]);
+    if (!own || position > this.order.length) {
+      throw new BytebotError("cursor_expired", `no cursor of this log among ${cursors.join(", ")}`);
+    }
+    return position;
+  }
+
+  private wake(): void {
+    const waiting = this.waiting;
+    this.waiting = [];
+    for (const resolve of waiting) resolve();
+  }
+}
+
+function checkSize(entry: NewEntry): void {
+  if (entry.events.length > MAX_ENTRY_EVENTS)
+    throw new BytebotError("too_large", `an entry holds ${MAX_ENTRY_EVENTS} events at most`);
+  const bytes = Buffer.byteLength(JSON.stringify(entry.events));
+  if (bytes > MAX_ENTRY_BYTES)
+    throw new BytebotError("too_large", `an entry of ${bytes} bytes; the limit is ${MAX_ENTRY_BYTES}`);
+}
+
+function trimmed(cell: string, base: Pos): BytebotError {
+  return new BytebotError("cursor_expired", `cell "${cell}" was trimmed below ${base}`, { data: { base } });
+}

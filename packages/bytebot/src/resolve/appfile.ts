@@ -1,0 +1,129 @@
+import { dirname, resolve as absolute } from "node:path";
+import { z } from "zod";
+import { BytebotError, PolicyRule } from "../wire/index.ts";
+import { parseAs, readJson } from "./jsonfile.ts";
+import { EnvNames } from "./manifest.ts";
+import { nearest } from "./nearest.ts";
+import { parseReference } from "./reference.ts";
+
+export const APP_FILE = "bytebot.app.json";
+
+const Ref = z
+  .string({ error: `a component reference is needed, as in "./context", or an object with a "ref"` })
+  .superRefine((ref, context) => {
+    try {
+      parseReference(ref);
+    } catch (error) {
+      context.addIssue({ code: "custom", message: BytebotError.from(error).message });
+    }
+  })
+  .describe("A URL, a path relative to this file, or an installed package.");
+
+const component = {
+  ref: Ref,
+  opts: z.record(z.string(), z.unknown(), { error: "an object is needed" }).optional(),
+  env: EnvNames.optional(),
+};
+const Component = z.union([Ref, known(component)], {
+  error: `a component reference is needed, as in "./context", or an object with a "ref"`,
+});
+const Infer = z.union(
+  [Ref, known({ ...component, primary: z.boolean({ error: "true or false is needed" }).optional() })],
+  {
+    error: `a component reference is needed, as in "bb-infer", or an object with a "ref"`,
+  },
+);
+
+/** bytebot.app.json: the components of an app, and what holds for them. */
+export const AppFile = known({
+  $schema: z.string().optional(),
+  ui: Component.optional(),
+  context: Component.optional(),
+  infer: z.array(Infer, { error: `a list is needed, as in [{ "ref": "bb-infer", "primary": true }]` }).optional(),
+  attach: z.array(Component, { error: `a list of references is needed, as in ["./ingest"]` }).optional(),
+  policy: z
+    .array(PolicyRule, { error: `a list of rules is needed, as in [{ "tool": "*", "decision": "ask" }]` })
+    .describe("The last rule that matches a tool decides.")
+    .optional(),
+  listen: known({
+    host: z.string({ error: `a host is needed, as in "127.0.0.1"` }).default("127.0.0.1"),
+    port: z.int({ error: "a port from 0 to 65535 is needed" }).min(0).max(65535),
+  }).optional(),
+  log: z
+    .string({ error: `"memory" or a file's path is needed` })
+    .min(1)
+    .describe(`"memory", or the log's file.`)
+    .optional(),
+});
+export type AppFile = z.infer<typeof AppFile>;
+
+/** One component of an app, whichever way the file spelled it. */
+export interface AppComponent {
+  ref: string;
+  opts?: Record<string, unknown> | undefined;
+  env?: string[] | undefined;
+  primary?: boolean | undefined;
+}
+
+/** An app file as read: `base` is its folder, against which its references are resolved. */
+export interface App {
+  file: string;
+  base: string;
+  ui?: AppComponent;
+  context?: AppComponent;
+  infer: AppComponent[];
+  attach: AppComponent[];
+  policy: PolicyRule[];
+  listen?: { host: string; port: number };
+  log?: string;
+}
+
+/** Reads an app file. Throws BytebotError `not_found`, or `invalid_params` naming the field and the fix. */
+export async function readApp(path: string): Promise<App> {
+  const file = absolute(path);
+  const {
+    ui,
+    context,
+    infer = [],
+    attach = [],
+    policy = [],
+    listen,
+    log,
+  } = parseAs(AppFile, await readJson(file), file);
+  const app: App = {
+    file,
+    base: dirname(file),
+    infer: infer.map(asComponent),
+    attach: attach.map(asComponent),
+    policy,
+  };
+  if (app.infer.filter(({ primary }) => primary).length > 1) {
+    throw new BytebotError(
+      "invalid_params",
+      `${file}: "infer": two are "primary": leave it on the one that answers by default`,
+    );
+  }
+  if (ui) app.ui = asComponent(ui);
+  if (context) app.context = asComponent(context);
+  if (listen) app.listen = listen;
+  if (log) app.log = log;
+  return app;
+}
+
+function asComponent(component: string | AppComponent): AppComponent {
+  return typeof component === "string" ? { ref: component } : component;
+}
+
+/** An object of these keys alone: a key misspelt here would be a setting that silently does nothing. */
+function known<Shape extends z.ZodRawShape>(shape: Shape) {
+  const keys = Object.keys(shape);
+  return z.strictObject(shape, {
+    error: (issue) => {
+      if (issue.code !== "unrecognized_keys") return "a JSON object is needed";
+      const key = issue.keys[0] ?? "";
+      const meant = nearest(key, keys);
+      const list = keys.filter((name) => name !== "$schema").join(", ");
+      return `unknown key ${JSON.stringify(key)}: ${meant ? `did you mean "${meant}"?` : `known are ${list}`}`;
+    },
+  });
+}

@@ -1,0 +1,110 @@
+import { BytebotError, errorCodes, type Event } from "../wire/index.ts";
+
+/** How long a cancelled piece of work may take to say what it did. */
+const GRACE_MS = 500;
+
+/** A request of the Hub's and how this side serves it. */
+export interface Work {
+  /** What `bb_cancel` targets: the request's id, or the call's. */
+  key: string;
+  /** Resolves with the answer, or undefined where it was sent otherwise. */
+  run(signal: AbortSignal): Promise<Event | undefined>;
+  /** The answer where `run` failed. */
+  failed(error: BytebotError): Event;
+}
+
+interface Open {
+  cancel(reason: BytebotError): void;
+  drop(reason: BytebotError): void;
+}
+
+/** The Hub's requests in flight: each runs once and gets exactly one answer. */
+export class Answers {
+  private readonly open = new Map<string, Open>();
+  private readonly send: (event: Event) => void;
+
+  constructor(send: (event: Event) => void) {
+    this.send = send;
+  }
+
+  serve(work: Work): void {
+    const { key } = work;
+    if (this.open.has(key)) return;
+    const controller = new AbortController();
+    let timer: NodeJS.Timeout | undefined;
+    const settle = (answer: Event | undefined) => {
+      if (this.open.get(key) !== open) return;
+      this.open.delete(key);
+      clearTimeout(timer);
+      if (answer) this.answer(work, answer);
+    };
+    const open: Open = {
+      cancel: (reason) => {
+        if (controller.signal.aborted) return;
+        timer = setTimeout(() => settle(work.failed(unsettled(reason))), GRACE_MS);
+        controller.abort(reason);
+      },
+      drop: (reason) => {
+        clearTimeout(timer);
+        controller.abort(reason);
+      },
+    };
+    this.open.set(key, open);
+    work
+      .run(controller.signal)
+      .then(settle, (thrown: unknown) => settle(work.failed(failure(thrown, controller.signal, key))));
+  }
+
+  /** True where the target is in flight here. */
+  cancel(target: unknown, reason: unknown): boolean {
+    const open = typeof target === "string" ? this.open.get(target) : undefined;
+    open?.cancel(
+      new BytebotError("cancelled", `cancelled: ${typeof reason === "string" ? reason : "the Hub asked to stop"}`),
+    );
+    return open !== undefined;
+  }
+
+  /** The connection is gone: everything is told to stop, and nothing can be answered. */
+  close(reason: BytebotError): void {
+    const open = [...this.open.values()];
+    this.open.clear();
+    for (const one of open) one.drop(reason);
+  }
+
+  private answer(work: Work, answer: Event): void {
+    try {
+      this.send(answer);
+    } catch (error) {
+      // What was returned cannot cross the wire; saying so can.
+      this.send(work.failed(BytebotError.from(error)));
+    }
+  }
+}
+
+function unsettled(reason: BytebotError): BytebotError {
+  return new BytebotError(
+    "cancelled",
+    `${reason.message}; it did not end within ${GRACE_MS} ms, so whether it took effect is unknown`,
+  );
+}
+
+/** What crosses the wire for a failed piece of work. After a cancel it is `cancelled`, in the words of whoever stopped. */
+function failure(thrown: unknown, signal: AbortSignal, key: string): BytebotError {
+  const own = asBytebotError(thrown);
+  if (signal.aborted) {
+    const reason = signal.reason as BytebotError;
+    return new BytebotError("cancelled", own?.message ?? reason.message);
+  }
+  if (own) return own;
+  console.error(`bytebot: ${key} failed:`, thrown);
+  return new BytebotError("internal", thrown instanceof Error ? thrown.message : String(thrown), { cause: thrown });
+}
+
+/** Also one of another copy of this package. */
+function asBytebotError(thrown: unknown): BytebotError | undefined {
+  if (thrown instanceof BytebotError) return thrown;
+  const like = thrown as Partial<BytebotError> | null;
+  if (typeof like !== "object" || like?.name !== "BytebotError" || typeof like.message !== "string") return undefined;
+  const code = errorCodes.find((known) => known === like.code) ?? "internal";
+  return new BytebotError(code, like.message, { ...like, cause: thrown });
+}

@@ -1,0 +1,202 @@
+import { BytebotError } from "../wire/index.ts";
+import type { Ack, Block, Event, EventOf, InferRequest, InputStrict, Kind, SyncAck, WireError } from "../wire/index.ts";
+import { Answers, type Work } from "./answers.ts";
+import { callWork } from "./calls.ts";
+import type { Connection } from "./connection.ts";
+import { newId } from "./outgoing.ts";
+import type { InferEnd } from "./reply.ts";
+import type { RequestOptions } from "./requests.ts";
+import type { Context, Satellite, SendOptions } from "./satellite.ts";
+import { inScope, resolveScope } from "./scoped.ts";
+import { handlerWork, inferWork, missingWork, renderWork, requestKey } from "./serve.ts";
+import type { Tool } from "./tools.ts";
+import { ToolSet } from "./toolset.ts";
+
+type Handler = (event: never, context: Context) => void | Promise<void>;
+
+/** The satellite over one synced connection. */
+export class ConnectedSatellite implements Satellite {
+  readonly componentId: string;
+  readonly granted: SyncAck;
+  private readonly connection: Connection;
+  private readonly answers: Answers;
+  private readonly tools: ToolSet;
+  private readonly handlers = new Map<string, Set<Handler>>();
+  private render: Parameters<Satellite["onRender"]>[0] | undefined;
+  private infer: Parameters<Satellite["onInfer"]>[0] | undefined;
+  private started = false;
+
+  constructor(connection: Connection, granted: SyncAck) {
+    this.connection = connection;
+    this.granted = granted;
+    this.componentId = granted.component_id;
+    this.answers = new Answers((event) => connection.send(event));
+    this.tools = new ToolSet(connection);
+    connection.signal.addEventListener("abort", () => this.answers.close(connection.signal.reason as BytebotError), {
+      once: true,
+    });
+  }
+
+  get signal(): AbortSignal {
+    return this.connection.signal;
+  }
+
+  on<Type extends string>(
+    type: Type,
+    handler: (event: EventOf<Type>, context: Context) => void | Promise<void>,
+  ): () => void {
+    const handlers = this.handlers.get(type) ?? new Set();
+    this.handlers.set(type, handlers);
+    // A set would take the same function once, and its first removal would end both registrations.
+    const registered: Handler = (event, context) => handler(event, context);
+    handlers.add(registered);
+    return () => void handlers.delete(registered);
+  }
+
+  onInferChunk(handler: Parameters<Satellite["onInferChunk"]>[0]): () => void {
+    return this.on("infer_chunk", handler);
+  }
+
+  onRender(handler: Parameters<Satellite["onRender"]>[0]): void {
+    this.serves("context", "onRender", this.render);
+    this.render = handler;
+  }
+
+  onInfer(handler: (...args: Parameters<Parameters<Satellite["onInfer"]>[0]>) => Promise<InferEnd>): void {
+    this.serves("infer", "onInfer", this.infer);
+    this.infer = handler;
+  }
+
+  tool(tool: Tool): void {
+    this.serves("toolsource", "tool");
+    this.tools.add(tool);
+  }
+
+  async sendUserEvent(scope: string | null, content: string | Block[], options: SendOptions = {}): Promise<Ack> {
+    const { id = newId("u"), mode } = options;
+    const said = typeof content === "string" ? { text: content } : { content };
+    return this.acknowledged({
+      event_type: "user_event",
+      type: "message",
+      id,
+      scope: resolveScope(scope),
+      ...said,
+      mode,
+    });
+  }
+
+  async interrupt(scope: string | null, reason?: string): Promise<Ack> {
+    return this.acknowledged({ event_type: "interrupt", id: newId("i"), scope: resolveScope(scope), reason });
+  }
+
+  async answer(question: InputStrict, outcome: "accepted" | "declined", value?: unknown): Promise<Ack> {
+    const { id, scope } = question;
+    return this.acknowledged({ event_type: "input_reply", id: newId("a"), in_reply_to: id, scope, outcome, value });
+  }
+
+  send(event: Event): void {
+    this.connection.send(event);
+  }
+
+  request(event: Event, options?: RequestOptions): Promise<Event> {
+    return this.connection.request(event, options);
+  }
+
+  drained(): Promise<void> {
+    return this.connection.drained();
+  }
+
+  async start(): Promise<string> {
+    if (this.started)
+      throw new BytebotError("conflict", "start() was already called: it delivers events until the connection closes");
+    this.started = true;
+    this.connection.start((event) => this.deliver(event));
+    await this.tools.start();
+    return this.connection.ended;
+  }
+
+  close(reason = "closed by the satellite"): Promise<void> {
+    return this.connection.close(reason);
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close();
+  }
+
+  private async acknowledged(event: Event): Promise<Ack> {
+    return (await this.connection.request(event)) as Ack;
+  }
+
+  /** Only the kind that gets the requests may say that it serves them, and one handler does. */
+  private serves(kind: Kind, method: string, taken?: unknown): void {
+    if (this.granted.kind !== kind) {
+      throw new BytebotError(
+        "invalid_params",
+        `${method}() is for kind "${kind}", and this satellite synced as "${this.granted.kind}": change one of them`,
+      );
+    }
+    if (taken)
+      throw new BytebotError(
+        "conflict",
+        `${method}() already has its handler: one answers, so join both in one function`,
+      );
+  }
+
+  private deliver(event: Event): void {
+    inScope(typeof event["scope"] === "string" ? event["scope"] : undefined, () => {
+      const heard = [...(this.handlers.get(event.event_type) ?? [])];
+      // An observer's copy is not addressed to this side.
+      const addressed = event["observed"] !== true;
+      const key = addressed ? requestKey(event) : undefined;
+      if (key !== undefined) this.serve(event, key, heard);
+      else for (const handler of heard) this.hear(handler, event);
+      if (addressed && event.event_type === "bb_cancel") this.answers.cancel(event["target"], event["reason"]);
+      const all = [...(this.handlers.get("*") ?? [])];
+      for (const handler of all) this.hear(handler, event);
+      if (event.event_type === "bb_error" && heard.length + all.length === 0) {
+        const { code, message } = event as unknown as WireError;
+        console.error(`bytebot: the Hub answered ${code}: ${message}`);
+      }
+    });
+  }
+
+  /** By what was registered for it; else by the handlers of its type, which then send the answer; else it is refused. */
+  private serve(event: Event, key: string, heard: Handler[]): void {
+    if (this.signal.aborted) return;
+    const work = this.work(event, key);
+    if (work) {
+      this.answers.serve(work);
+      for (const handler of heard) this.hear(handler, event);
+    } else if (heard.length === 0) this.answers.serve(missingWork(event, key));
+    else {
+      const run = async (signal: AbortSignal) =>
+        Promise.all(heard.map(async (handler) => handler(event as never, { signal })));
+      this.answers.serve(handlerWork(event, key, run));
+    }
+  }
+
+  private work(event: Event, key: string): Work | undefined {
+    switch (event.event_type) {
+      case "bb_context_render_request":
+        return this.render && renderWork(event as EventOf<"bb_context_render_request">, this.render);
+      case "bb_infer_request":
+        return this.infer && inferWork(event as InferRequest, this.infer, this.connection);
+      default: {
+        const call = event as EventOf<"bb_tool_call_request">;
+        const tool = this.tools.get(call.name);
+        return tool && callWork(this.connection, call, key, tool);
+      }
+    }
+  }
+
+  private hear(handler: Handler, event: Event): void {
+    const report = (thrown: unknown) => console.error(`bytebot: a handler of ${event.event_type} failed:`, thrown);
+    try {
+      // A handler typed to return nothing may still return what its last call did.
+      const result: unknown = handler(event as never, { signal: this.signal });
+      if (result instanceof Promise) result.catch(report);
+    } catch (thrown) {
+      report(thrown);
+    }
+  }
+}

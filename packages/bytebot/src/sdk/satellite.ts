@@ -1,0 +1,69 @@
+import type {
+  Ack,
+  Block,
+  ContextRenderRequest,
+  ContextRenderResult,
+  Event,
+  EventOf,
+  EventType,
+} from "../wire/index.ts";
+import type { InferChunk, InferRequest, InputStrict, SyncAck } from "../wire/index.ts";
+import type { InferEnd, InferReply } from "./reply.ts";
+import type { RequestOptions } from "./requests.ts";
+import type { Tool } from "./tools.ts";
+
+/** `signal` aborts when the Hub cancels what the handler works on, or the connection closes. */
+export interface Context {
+  signal: AbortSignal;
+}
+
+/** What the model shall see this round; what is left out is the Hub's default. */
+export type RenderReply = Partial<
+  Pick<ContextRenderResult, "system" | "messages" | "tools" | "tool_choice" | "infer" | "model" | "params">
+>;
+
+export interface SendOptions {
+  /** The idempotency key; absent: a fresh one. */
+  id?: string | undefined;
+  /** While a turn runs; absent: the scope's policy. */
+  mode?: "queue" | "steer" | "replace" | "refuse" | undefined;
+}
+
+/**
+ * A synced connection. Handlers start in the order of the events, in the scope of their event, and are not waited for.
+ * What waits for the Hub rejects with BytebotError: its `bb_error`, `timeout` (30 s), or `unavailable` when the
+ * connection closes. A null scope means the current one (`scoped`, or that of the event being handled); where there is
+ * none: `invalid_params`.
+ */
+export interface Satellite extends AsyncDisposable {
+  readonly componentId: string;
+  readonly granted: SyncAck;
+  /** Aborts when the connection closes. */
+  readonly signal: AbortSignal;
+  /** Events of this type, or of all with "*", from `start` on; returns how to stop. */
+  on<Type extends EventType | "*" | (string & {})>(
+    type: Type,
+    handler: (event: EventOf<Type>, context: Context) => void | Promise<void>,
+  ): () => void;
+  onInferChunk(handler: (chunk: InferChunk, context: Context) => void | Promise<void>): () => void;
+  /** Serves renders (kind "context"): one handler. Throw BytebotError to fail the turn with its code. */
+  onRender(handler: (request: ContextRenderRequest, context: Context) => RenderReply | Promise<RenderReply>): void;
+  /** Serves inference (kind "infer"): one handler. Throw BytebotError to fail the round with its code. */
+  onInfer(handler: (request: InferRequest, reply: InferReply, context: Context) => Promise<InferEnd>): void;
+  /** Adds a tool (kind "toolsource"); `start` registers them all, later ones register the whole set again. */
+  tool(tool: Tool): void;
+  /** Resolves when the input is durable; `fate` says what became of it. */
+  sendUserEvent(scope: string | null, content: string | Block[], options?: SendOptions): Promise<Ack>;
+  /** Stops what runs in the scope and below. */
+  interrupt(scope: string | null, reason?: string): Promise<Ack>;
+  answer(question: InputStrict, outcome: "accepted" | "declined", value?: unknown): Promise<Ack>;
+  /** Any event, as it is on the wire. Throws BytebotError where it cannot cross. */
+  send(event: Event): void;
+  /** Any event, under a fresh `id` where it has none; resolves with what answers it, also where that says `success: false`. */
+  request(event: Event, options?: RequestOptions): Promise<Event>;
+  /** Resolves when what was sent has mostly left: wait for it in a loop that sends much. */
+  drained(): Promise<void>;
+  /** Delivers events, the held ones first, until the connection closes; resolves with the reason. */
+  start(): Promise<string>;
+  close(reason?: string): Promise<void>;
+}

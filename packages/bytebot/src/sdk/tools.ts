@@ -1,0 +1,116 @@
+import { z } from "zod";
+import { BytebotError, InputBlock, type Block, type InputResult, type ToolDefinition } from "../wire/index.ts";
+
+/** What `run` is given beside its input. */
+export interface ToolCall {
+  readonly scope: string;
+  readonly callId: string;
+  /** Aborts when the call is cancelled or the connection closes. */
+  readonly signal: AbortSignal;
+  /** Shown to people; `fraction` from 0 to 1. */
+  progress(text: string, fraction?: number): void;
+  /** Asks the person; the call's own deadline stands still meanwhile. Rejects when the call is cancelled. */
+  ask(question: Question): Promise<{ outcome: InputResult["outcome"]; value: unknown }>;
+}
+
+export interface Question {
+  prompt: string;
+  /** Of the value: zod, or JSON Schema. */
+  schema?: z.core.$ZodType | Record<string, unknown> | undefined;
+  options?: string[] | undefined;
+}
+
+/** A string is text, blocks are themselves, any other value becomes JSON text, undefined no content. */
+export type ToolOutput = string | Block[] | object | number | boolean | null | undefined | void;
+
+/** Made by `defineTool`. */
+export interface Tool {
+  readonly definition: ToolDefinition;
+  /** Throws BytebotError `invalid_params`, in words for the model, where the input is not of its schema. */
+  run(input: unknown, call: ToolCall): Promise<InputBlock[]>;
+}
+
+interface Described {
+  name: string;
+  description?: string | undefined;
+  /** Absent means false: nothing is assumed harmless. */
+  annotations?: { read_only?: boolean; destructive?: boolean; idempotent?: boolean } | undefined;
+  /** After which the Hub ends a call, in milliseconds. */
+  timeoutMs?: number | undefined;
+}
+
+/**
+ * A tool, its input described by zod (then parsed before `run`) or by JSON Schema 2020-12 (then checked by the Hub).
+ * Throws BytebotError `invalid_params` where the schema describes no JSON object.
+ */
+export function defineTool<Schema extends z.core.$ZodType>(
+  definition: Described & {
+    input: Schema;
+    run: (input: z.output<Schema>, call: ToolCall) => ToolOutput | Promise<ToolOutput>;
+  },
+): Tool;
+export function defineTool(
+  definition: Described & {
+    inputSchema: Record<string, unknown>;
+    run: (input: Record<string, unknown>, call: ToolCall) => ToolOutput | Promise<ToolOutput>;
+  },
+): Tool;
+export function defineTool(
+  definition: Described & {
+    input?: z.core.$ZodType;
+    inputSchema?: Record<string, unknown>;
+    // Each overload types the input its own way.
+    run: (input: never, call: ToolCall) => ToolOutput | Promise<ToolOutput>;
+  },
+): Tool {
+  const { name, description, input, inputSchema, annotations, timeoutMs, run } = definition;
+  const schema = input ? jsonSchema(input, `tool "${name}"`) : inputSchema;
+  if (schema?.["type"] !== "object") {
+    throw new BytebotError(
+      "invalid_params",
+      `tool "${name}": its input has to be an object, such as input: z.object({})`,
+    );
+  }
+  return {
+    definition: { name, description, input_schema: schema, annotations, timeout_ms: timeoutMs },
+    run: async (value, call) => toBlocks(await run((input ? await parse(input, value) : value) as never, call)),
+  };
+}
+
+/** JSON Schema 2020-12 of what a caller writes: a field with a default is optional. */
+export function jsonSchema(schema: z.core.$ZodType, where: string): Record<string, unknown> {
+  if (!isZod(schema))
+    throw new BytebotError(
+      "invalid_params",
+      `${where}: its schema is not of zod 4: import { z } from "zod", version 4`,
+    );
+  try {
+    const { $schema: _, ...rest } = z.toJSONSchema(schema, { target: "draft-2020-12", io: "input" });
+    return rest;
+  } catch (cause) {
+    const why = cause instanceof Error ? cause.message : String(cause);
+    throw new BytebotError("invalid_params", `${where}: its schema cannot be written as JSON Schema: ${why}`, {
+      cause,
+    });
+  }
+}
+
+export function isZod(schema: object): schema is z.core.$ZodType {
+  return "_zod" in schema;
+}
+
+async function parse(schema: z.core.$ZodType, value: unknown): Promise<unknown> {
+  const result = await z.safeParseAsync(schema, value);
+  if (result.success) return result.data;
+  throw new BytebotError("invalid_params", `the arguments are not valid:\n${z.prettifyError(result.error)}`);
+}
+
+function toBlocks(output: ToolOutput): InputBlock[] {
+  if (output === undefined || output === "") return [];
+  if (typeof output === "string") return [{ type: "text", text: output }];
+  if (Array.isArray(output) && output.length > 0 && output.every((item) => InputBlock.safeParse(item).success)) {
+    return output as InputBlock[];
+  }
+  const text = JSON.stringify(output) as string | undefined; // undefined for a function
+  return text === undefined ? [] : [{ type: "text", text }];
+}

@@ -1,0 +1,6 @@
+export * from "./child.ts";
+export * from "./inproc.ts";
+export * from "./lines.ts";
+export * from "./link.ts";
+export * from "./process.ts";
+export * from "./socket.ts";

@@ -1,0 +1,125 @@
+import { BytebotError } from "./errors.ts";
+import type { LineLimits } from "./limits.ts";
+
+/** Lines shorter than this cannot break the value limit, and parsing them before the check costs nothing. */
+const SCAN_FROM = 4096;
+const FORBIDDEN_KEYS = new Set(["__proto__", "constructor", "prototype"]);
+/** Fields that name something: refused where damaged, because a repaired id is another id. */
+const NAMING = new Set(["event_type", "id", "in_reply_to", "scope", "call_id", "loop_id", "from", "cursor", "ref"]);
+
+/** Depth and number of values, counted on the bytes before anything is parsed (rule FRM-6). */
+export function scan(bytes: Uint8Array, limits: LineLimits): void {
+  if (bytes.length < SCAN_FROM) return;
+  let depth = 0;
+  let values = 1;
+  let inString = false;
+  for (let at = 0; at < bytes.length; at++) {
+    const byte = bytes[at];
+    if (inString) {
+      if (byte === 0x5c) at++;
+      else if (byte === 0x22) inString = false;
+    } else if (byte === 0x22) inString = true;
+    else if (byte === 0x7b || byte === 0x5b) {
+      if (++depth > limits.depth) throw tooDeep(limits);
+      values++;
+    } else if (byte === 0x7d || byte === 0x5d) depth--;
+    else if (byte === 0x2c) values++;
+    if (values > limits.values) throw tooMany(limits);
+  }
+}
+
+/**
+ * Checks a value that claims to be an event, in place: no key that reaches a prototype, no number that JSON readers
+ * disagree on, depth and count within the limits, text well-formed Unicode (a lone surrogate becomes U+FFFD), names
+ * refused where they are not (rules FRM-7 and FRM-8). With `freeze`, also refuses what would not survive
+ * encode and decode unchanged (undefined, functions, class instances, holes), and freezes it: in-proc events.
+ */
+export function check(event: unknown, limits: LineLimits, freeze = false): asserts event is Record<string, unknown> {
+  if (typeof event !== "object" || event === null || Array.isArray(event)) {
+    throw new BytebotError("invalid_event", "an event is a JSON object, and this is not one");
+  }
+  const walk: Walk = { limits, freeze, values: 0 };
+  for (const name of NAMING) {
+    const value = (event as Record<string, unknown>)[name];
+    if (typeof value === "string" && (!value.isWellFormed() || value.includes("\0"))) {
+      throw new BytebotError(
+        "invalid_event",
+        `"${name}" holds a NUL or half a character; names are refused, not repaired`,
+      );
+    }
+  }
+  visit(event, walk, 1, "event");
+}
+
+interface Walk {
+  limits: LineLimits;
+  freeze: boolean;
+  values: number;
+}
+
+function visit(container: object, walk: Walk, depth: number, where: string): void {
+  if (depth > walk.limits.depth) throw tooDeep(walk.limits);
+  walk.values++;
+  if (walk.freeze) {
+    if (Object.isFrozen(container) && frozenByUs.has(container)) return;
+    checkShape(container, where);
+  }
+  const record = container as Record<string, unknown>;
+  for (const key in record) {
+    if (FORBIDDEN_KEYS.has(key)) throw new BytebotError("invalid_event", `the key "${key}" in ${where} is not allowed`);
+    const value = record[key];
+    if (typeof value === "string") {
+      walk.values++;
+      if (!value.isWellFormed() && !Reflect.set(record, key, value.toWellFormed())) {
+        throw new BytebotError("invalid_event", `"${key}" holds half a character, and its object is frozen`);
+      }
+    } else if (typeof value === "object" && value !== null) visit(value, walk, depth + 1, key);
+    else {
+      walk.values++;
+      checkScalar(value, key);
+    }
+  }
+  if (walk.values > walk.limits.values) throw tooMany(walk.limits);
+  if (walk.freeze) {
+    Object.freeze(container);
+    frozenByUs.add(container);
+  }
+}
+
+/** Containers that passed this check: an event handed on unchanged is not walked again. */
+const frozenByUs = new WeakSet<object>();
+
+function checkScalar(value: unknown, where: string): void {
+  if (value === null || typeof value === "boolean") return;
+  if (typeof value !== "number") {
+    throw new BytebotError(
+      "invalid_event",
+      `"${where}" is ${value === undefined ? "undefined" : `a ${typeof value}`}, which JSON cannot carry: leave the field out`,
+    );
+  }
+  if (!Number.isFinite(value)) throw new BytebotError("invalid_event", `"${where}" is not a finite number`);
+  if (Number.isInteger(value) && !Number.isSafeInteger(value)) {
+    throw new BytebotError("invalid_event", `"${where}" is beyond 2^53-1: send it as a string`);
+  }
+}
+
+function checkShape(container: object, where: string): void {
+  const prototype: unknown = Object.getPrototypeOf(container);
+  const plain = Array.isArray(container)
+    ? prototype === Array.prototype && Object.keys(container).length === container.length
+    : (prototype === Object.prototype || prototype === null) && Object.getOwnPropertySymbols(container).length === 0;
+  if (!plain) {
+    throw new BytebotError(
+      "invalid_event",
+      `"${where}" holds something JSON cannot carry unchanged: use plain objects and arrays`,
+    );
+  }
+}
+
+function tooDeep(limits: LineLimits): BytebotError {
+  return new BytebotError("too_large", `nested deeper than ${limits.depth}: flatten it, or send it as a blob`);
+}
+
+function tooMany(limits: LineLimits): BytebotError {
+  return new BytebotError("too_large", `more than ${limits.values} values in one event: send it as a blob`);
+}

@@ -1,0 +1,65 @@
+import { check, scan } from "./check.ts";
+import { BytebotError } from "./errors.ts";
+import { standard, type LineLimits } from "./limits.ts";
+
+/** Any event as it crosses the wire: `event_type` is all that is known of it (rule ENV-1). */
+export interface Event {
+  event_type: string;
+  [field: string]: unknown;
+}
+
+const utf8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
+
+/**
+ * One line to one event. Throws BytebotError: `parse_error` (not UTF-8, not JSON), `too_large` (over `limits`),
+ * `invalid_event` (not an object, no `event_type`, or a value the wire does not carry).
+ */
+export function decode(line: Uint8Array, limits: LineLimits = standard): Event {
+  if (line.length > limits.line_bytes) {
+    throw new BytebotError("too_large", `a line of ${line.length} bytes; the limit is ${limits.line_bytes}`);
+  }
+  scan(line, limits);
+  return parse(text(line), limits);
+}
+
+function text(line: Uint8Array): string {
+  try {
+    return utf8.decode(line);
+  } catch (cause) {
+    throw new BytebotError("parse_error", "the line is not UTF-8", { cause });
+  }
+}
+
+function parse(line: string, limits: LineLimits): Event {
+  let value: unknown;
+  try {
+    value = JSON.parse(line);
+  } catch (cause) {
+    const start = JSON.stringify(line.slice(0, 40));
+    throw new BytebotError("parse_error", `the line is not JSON; it starts with ${start}`, { cause });
+  }
+  check(value, limits);
+  return asEvent(value);
+}
+
+/** A value that crosses in-proc: checked like a line and frozen, never serialised (rule FRM-10). */
+export function accept(value: unknown, limits: LineLimits = standard): Event {
+  check(value, limits, true);
+  return asEvent(value);
+}
+
+function asEvent(value: Record<string, unknown>): Event {
+  if (typeof value["event_type"] !== "string" || value["event_type"] === "") {
+    throw new BytebotError("invalid_event", `"event_type" is missing: every event says what it is`);
+  }
+  return value as Event;
+}
+
+const SEPARATORS = /[\u2028\u2029]/;
+const EVERY_SEPARATOR = /[\u2028\u2029]/g;
+
+/** One event to one line with its newline. U+2028 and U+2029 are escaped: many readers cut lines there (rule FRM-3). */
+export function encode(event: Event): string {
+  const line = JSON.stringify(event);
+  return `${SEPARATORS.test(line) ? line.replace(EVERY_SEPARATOR, (c) => (c === "\u2028" ? "\\u2028" : "\\u2029")) : line}\n`;
+}

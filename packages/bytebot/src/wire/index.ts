@@ -1,0 +1,12 @@
+/** The wire: events, framing, errors, scopes. Imports nothing but zod. */
+export * from "./check.ts";
+export * from "./codec.ts";
+export * from "./content.ts";
+export * from "./envelope.ts";
+export * from "./errors.ts";
+export * from "./events/index.ts";
+export * from "./framer.ts";
+export * from "./kinds.ts";
+export * from "./limits.ts";
+export * from "./scope.ts";
+export * from "./validate.ts";

@@ -1,0 +1,32 @@
+import type { z } from "zod";
+import type { Event } from "./codec.ts";
+import { BytebotError } from "./errors.ts";
+import { isKnown, schemas, type EventOf, type EventType } from "./events/index.ts";
+
+/**
+ * Checks an event against the schema of its type; unknown fields stay, unknown types without `bb_` pass (rules ENV-7, ENV-8).
+ * Throws `unknown_type` for an unknown `bb_*`, `invalid_event` naming the first field that is wrong.
+ */
+export function validate(event: Event): void {
+  const type = event.event_type;
+  if (!isKnown(type)) {
+    if (!type.startsWith("bb_")) return;
+    throw new BytebotError("unknown_type", `"${type.slice(0, 64)}" is no event of protocol version 1`);
+  }
+  const result = schemas[type].safeParse(event);
+  if (!result.success) throw new BytebotError("invalid_event", `${type}: ${describe(result.error)}`);
+}
+
+/** `validate`, and the event as its own type. */
+export function as<Type extends EventType>(type: Type, event: Event): EventOf<Type> {
+  if (event.event_type !== type) throw new BytebotError("invalid_event", `expected ${type}, got ${event.event_type}`);
+  validate(event);
+  return event as EventOf<Type>;
+}
+
+function describe(error: z.ZodError): string {
+  const issue = error.issues[0];
+  if (!issue) return "not of its schema";
+  const where = issue.path.map(String).join(".");
+  return where === "" ? issue.message : `"${where}": ${issue.message}`;
+}

@@ -1,0 +1,82 @@
+import type { EventOf } from "bytebot/sdk";
+import { newEditor, type Editor } from "./editor.ts";
+import type { Round } from "./fold.ts";
+import type { Call, Item } from "./items.ts";
+
+/** An input that is on its way or in the queue: shown below the running answer until its own turn begins. */
+export interface Waiting {
+  id: string;
+  text: string;
+  mine: boolean;
+  /** sending: not echoed yet; started: its acknowledgement came before its echo. */
+  state: "sending" | "started" | "queued";
+}
+
+/** A question to the person, and what was entered so far. */
+export interface Asking {
+  question: EventOf<"input_strict">;
+  title: string;
+  /** The option that is marked; -1 is none: an Enter meant for something else must not approve anything. */
+  choice: number;
+  answer: Editor;
+  /** Why the last answer was not taken. */
+  problem: string;
+  /** An answer is on its way. */
+  answered: boolean;
+}
+
+/** Everything the screen shows, as a value. */
+export interface View {
+  scope: string;
+  /** Not printed yet; emptied once it is, so that it stays small. */
+  finished: readonly Item[];
+  /** How often it was emptied. */
+  printed: number;
+  running: boolean;
+  /** none: nothing is being answered; asked: the question is on the screen; begun: so is a part of the answer. */
+  turn: "none" | "asked" | "begun";
+  round: Round | undefined;
+  /** The loop that ended last: what still comes of it is late. */
+  ended: string | undefined;
+  calls: readonly Call[];
+  waiting: readonly Waiting[];
+  asking: readonly Asking[];
+  editor: Editor;
+  /** The person has left, or the connection has ended: only what is finished stays on the screen. */
+  left: boolean;
+}
+
+/** `banner` is the first thing on the screen; "" is none. */
+export function newView(scope: string, banner = ""): View {
+  return {
+    scope,
+    finished: banner === "" ? [] : [{ type: "note", text: banner }],
+    printed: 0,
+    running: false,
+    turn: "none",
+    round: undefined,
+    ended: undefined,
+    calls: [],
+    waiting: [],
+    asking: [],
+    editor: newEditor(),
+    left: false,
+  };
+}
+
+export function print(view: View, ...items: Item[]): View {
+  return items.length === 0 ? view : { ...view, finished: [...view.finished, ...items] };
+}
+
+/** Is there something an interrupt would stop? */
+export function busy(view: View): boolean {
+  return view.running || view.calls.length > 0;
+}
+
+/** What the status line says. */
+export function status(view: View): "waiting for you" | "running a tool" | "writing" | "thinking" | "idle" {
+  if (view.asking.length > 0) return "waiting for you";
+  if (view.calls.length > 0) return "running a tool";
+  if (!view.running) return "idle";
+  return [...(view.round?.blocks.values() ?? [])].some(({ type }) => type === "text") ? "writing" : "thinking";
+}

@@ -1,0 +1,82 @@
+import type { EventOf } from "bytebot/sdk";
+import { sent, type Editor } from "./editor.ts";
+import { textOf } from "./items.ts";
+import { ask, enter, resolved } from "./question.ts";
+import { print, type Asking, type View } from "./state.ts";
+import { chunk, scopeState, settle, toolCall, toolProgress, toolResult } from "./turn.ts";
+import { arrived, fate, returned } from "./waiting.ts";
+
+/** The events that change the screen. */
+export const shownTypes = [
+  "user_event",
+  "infer_chunk",
+  "tool_call",
+  "tool_progress",
+  "tool_result",
+  "input_strict",
+  "input_resolved",
+  "input_state",
+  "scope_state",
+] as const;
+export type Shown = { [Type in (typeof shownTypes)[number]]: EventOf<Type> }[(typeof shownTypes)[number]];
+
+/** What happens on this side of the wire. */
+export type Act =
+  | { act: "note" | "error"; text: string }
+  | { act: "edit"; editor: Editor }
+  /** Sent under this id; then its `fate`, or `failed` where the Hub did not take it. */
+  | { act: "send"; id: string; text: string }
+  | { act: "fate"; id: string; fate: string | undefined }
+  | { act: "failed"; id: string; reason: string }
+  | { act: "enter"; id: string; change: Partial<Asking> }
+  | { act: "printed" }
+  | { act: "leave" };
+
+/** The view after one event of the wire, or one act of the person. Of child conversations only the questions are shown. */
+export function reduce(view: View, event: Shown | Act): View {
+  // An event of the wire may carry any field, "act" too: only its event_type tells.
+  if (!("event_type" in event)) return acted(view, event);
+  if (event.event_type === "input_strict") return ask(view, event);
+  if (event.event_type === "input_resolved") return resolved(view, event);
+  if (event.scope !== view.scope) return view;
+  switch (event.event_type) {
+    case "user_event":
+      return arrived(view, event.id, event.text ?? textOf(event.content));
+    case "input_state":
+      return event.fate === "returned" ? returned(view, event.id, "was not delivered") : view;
+    case "scope_state":
+      return scopeState(view, event);
+    case "infer_chunk":
+      return chunk(view, event);
+    case "tool_call":
+      return toolCall(view, event);
+    case "tool_progress":
+      return toolProgress(view, event);
+    case "tool_result":
+      return toolResult(view, event);
+  }
+}
+
+function acted(view: View, event: Act): View {
+  switch (event.act) {
+    case "note":
+    case "error":
+      return print(view, { type: event.act, text: event.text });
+    case "edit":
+      return { ...view, editor: event.editor };
+    case "send": {
+      const waiting = [...view.waiting, { id: event.id, text: event.text, mine: true, state: "sending" as const }];
+      return { ...view, waiting, editor: sent(view.editor) };
+    }
+    case "fate":
+      return fate(view, event.id, event.fate);
+    case "failed":
+      return returned(view, event.id, `was not sent (${event.reason})`);
+    case "enter":
+      return enter(view, event.id, event.change);
+    case "printed":
+      return view.finished.length === 0 ? view : { ...view, finished: [], printed: view.printed + 1 };
+    case "leave":
+      return { ...settle(view), left: true };
+  }
+}

@@ -1,0 +1,62 @@
+import assert from "node:assert/strict";
+import { spawnSync } from "node:child_process";
+import { test } from "node:test";
+import { Chat } from "./harness.ts";
+
+const python = spawnSync("python3", ["--version"]).status === 0;
+const skip = python && process.platform !== "win32" ? false : "needs python3, whose pty module is the terminal";
+
+test(
+  "on a real Hub: a talk, an approved call, an interrupt that returns what was queued, a failure, and out",
+  { skip },
+  async (t) => {
+    const chat = new Chat(t, { program: "app.ts", terminal: { columns: 100, rows: 30 } });
+    await chat.ready();
+    chat.type("hello there\r");
+    await chat.shows("you: hello there");
+    await chat.shows("heard hello there");
+
+    chat.type("call\r");
+    await chat.shows("May scales/weigh run?");
+    await chat.shows('"what": "a feather"');
+    chat.type("1");
+    await chat.shows("❯ 1. once");
+    chat.type("\r");
+    await chat.shows("→ ok: a feather: 1 g");
+    await chat.shows("heard the tool said a feather: 1 g");
+
+    chat.type("wait\r");
+    await chat.shows("you: wait");
+    await chat.shows("writing", chat.screen.indexOf("you: wait"));
+    chat.type("and then\r");
+    await chat.shows("queued: you: and then");
+    chat.type("\u001b");
+    await chat.shows("Interrupted.");
+    await chat.shows("> and then", chat.screen.indexOf("Interrupted."));
+
+    chat.type("\u0015fail\r");
+    await chat.shows("The turn failed: the script ends here (unavailable)");
+    chat.type("\u0004");
+    assert.deepEqual(await chat.exit(), { code: 0, restored: true });
+  },
+);
+
+test("on a real Hub without a terminal: an answer is printed, a call that needs a person is denied, a failure rejects", async (t) => {
+  const talk = new Chat(t, { program: "app.ts" });
+  talk.type("one\ntwo words\n");
+  talk.endInput();
+  assert.equal((await talk.exit()).code, 0);
+  assert.equal(talk.output, "heard one \nheard two words \n");
+
+  const call = new Chat(t, { program: "app.ts", opts: { once: "call" } });
+  assert.equal((await call.exit()).code, 0);
+  assert.match(call.output, /^heard the tool said /);
+  assert.match(
+    call.stderr,
+    /^declined, as nobody is here to answer: may scales\/weigh run\? \{"what":"a feather"\}\n.*→ denied: /,
+  );
+
+  const failure = new Chat(t, { program: "app.ts", opts: { once: "fail" } });
+  assert.equal((await failure.exit()).code, 1);
+  assert.match(failure.stderr, /the script ends here/);
+});

@@ -1,0 +1,4 @@
+import { run } from "bytebot/sdk";
+import { main } from "./index.ts";
+
+await run(main);

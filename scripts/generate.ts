@@ -1,0 +1,92 @@
+/**
+ * Writes the JSON Schemas that come from the zod schemas, so that nothing is said twice. With --check it writes nothing
+ * and exits 1 naming each file that is not up to date. `--to folder` writes below another folder than this checkout.
+ */
+import { mkdir, readFile, writeFile } from "node:fs/promises";
+import { dirname, join } from "node:path";
+import { parseArgs } from "node:util";
+import { z } from "zod";
+// The sources, not dist: what is generated never depends on whether something was built.
+import { AppFile } from "../packages/bytebot/src/resolve/appfile.ts";
+import { Manifest } from "../packages/bytebot/src/resolve/manifest.ts";
+import * as wire from "../packages/bytebot/src/wire/index.ts";
+
+const DIALECT = "https://json-schema.org/draft/2020-12/schema";
+
+/** Shapes that many events hold: one definition each. */
+const shared = {
+  Block: wire.Block,
+  InputBlock: wire.InputBlock,
+  TextBlock: wire.TextBlock,
+  ThinkingBlock: wire.ThinkingBlock,
+  ToolUseBlock: wire.ToolUseBlock,
+  ToolResultBlock: wire.ToolResultBlock,
+  BlobBlock: wire.BlobBlock,
+  Message: wire.Message,
+  Usage: wire.Usage,
+  Error: wire.WireErrorShape,
+  PolicyRule: wire.PolicyRule,
+  ComponentInfo: wire.ComponentInfo,
+};
+
+function wireSchema(): object {
+  const named = z.registry<{ id: string }>();
+  for (const [id, schema] of Object.entries({ ...shared, ...wire.schemas })) named.add(schema, { id });
+  const { schemas } = z.toJSONSchema(named, { uri: (id) => `#/$defs/${id}`, io: "input" });
+  const $defs = Object.fromEntries(Object.entries(schemas).map(([id, schema]) => [id, definition(schema)]));
+  return {
+    $schema: DIALECT,
+    title: "An event of the ByteBot wire, protocol version 1",
+    description:
+      "One JSON object a line. What JSON Schema cannot say (scopes, limits, who may send what) is in WIRE.md.",
+    oneOf: Object.keys(wire.schemas).map((type) => ({ $ref: `#/$defs/${type}` })),
+    $defs,
+  };
+}
+
+/** Inside another schema: without what only the root of a document says. */
+function definition({ $schema: _schema, $id: _id, ...schema }: Record<string, unknown>): object {
+  return schema;
+}
+
+function fileSchema(title: string, schema: z.ZodType): object {
+  return { $schema: DIALECT, title, ...z.toJSONSchema(schema, { io: "input" }) };
+}
+
+const files: Record<string, object> = {
+  "packages/bytebot/manifest.schema.json": fileSchema(
+    "bytebot.component.json: what a component is and how to start it",
+    Manifest,
+  ),
+  "packages/bytebot/app.schema.json": fileSchema(
+    "bytebot.app.json: the components of an app, and what holds for them",
+    AppFile,
+  ),
+  "spec/wire.schema.json": wireSchema(),
+};
+
+const { values } = parseArgs({ options: { check: { type: "boolean", default: false }, to: { type: "string" } } });
+const root = values.to ?? join(import.meta.dirname, "..");
+for (const [name, schema] of Object.entries(files)) {
+  const file = join(root, name);
+  const text = `${JSON.stringify(schema, null, 2)}\n`;
+  if ((await current(file)) === text) continue;
+  if (values.check) {
+    console.error(`${name} is not up to date: run npm run generate`);
+    process.exitCode = 1;
+  } else {
+    await mkdir(dirname(file), { recursive: true });
+    await writeFile(file, text);
+    console.log(`wrote ${name}`);
+  }
+}
+
+/** As a checkout with CRLF line ends would show it; undefined where there is none. */
+async function current(file: string): Promise<string | undefined> {
+  try {
+    return (await readFile(file, "utf8")).replaceAll("\r\n", "\n");
+  } catch (error) {
+    if (error instanceof Error && "code" in error && error.code === "ENOENT") return undefined;
+    throw error;
+  }
+}
