@@ -42,6 +42,8 @@ const steps: Step[] = [
   { name: "generated files", args: ["scripts/generate.ts", "--check"] },
   { name: "build", args: [bin.tsc, "-b"] },
   { name: "types of tests", args: [bin.tsc, "-p", "tsconfig.tests.json"] },
+  // The bench has a lock file of its own, which npm ci leaves alone.
+  ...(existsSync("bench/node_modules") ? [{ name: "types of bench", args: [bin.tsc, "-p", "bench"] }] : []),
   { name: "lint", args: [bin.oxlint, "--type-aware", "--deny-warnings"] },
   { name: "format", args: [bin.prettier, "--check", "."] },
   ...(values.fast ? [] : [{ name: "tests", args: testArgs(), deadlineMs: TESTS_MS, count: countTests }]),

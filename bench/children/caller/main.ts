@@ -6,7 +6,7 @@ import { reportTo } from "../../report.ts";
 import { callWork } from "../../work.ts";
 
 await bb.run(async ({ opts }) => {
-  const caller = await bb.sync({ kind: "ui", controller: true });
+  const caller = await bb.sync({ kind: "ui", controller: true, types: [] });
   const closed = caller.start();
   await reportTo(opts["report"], (begin) =>
     callWork(async (text, lane) => {

@@ -9,8 +9,8 @@ await bb.run(async () => {
   const satellite = await bb.sync({ kind: "infer", primary: true });
   satellite.onInfer(async (_request, reply, { signal }) => {
     for (let n = 0; n < CHUNKS; n += BATCH) {
-      const write = Math.floor(n / BLOCK) % 2 ? reply.thinking : reply.text;
-      for (let i = 0; i < BATCH; i++) write.call(reply, DELTA);
+      const kind = Math.floor(n / BLOCK) % 2 ? "thinking" : "text";
+      for (let i = 0; i < BATCH; i++) reply[kind](DELTA);
       await satellite.drained();
       await setImmediate(undefined, { signal });
     }

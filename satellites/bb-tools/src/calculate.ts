@@ -6,7 +6,9 @@ export const calculate = defineTool({
   name: "calculate",
   description: "Computes an arithmetic expression, as in (2 + 3) * 4^2 / sqrt(9).",
   input: z.object({
-    expression: z.string().describe("Numbers, + - * / % ^, parentheses, sqrt, abs, round, floor, ceil, min, max, pi, e."),
+    expression: z
+      .string()
+      .describe("Numbers, + - * / % ^, parentheses, sqrt, abs, round, floor, ceil, min, max, pi, e."),
   }),
   annotations: { read_only: true },
   run: ({ expression }) => show(evaluate(expression)),

@@ -9,11 +9,15 @@ export function listFiles(folder: Folder): Tool {
   return defineTool({
     name: "list_files",
     description: "Lists the files and folders in the working folder, or in a folder below it.",
-    input: z.object({ path: z.string().optional().describe(`A folder, as in "notes"; leave it out for the working folder.`) }),
+    input: z.object({
+      path: z.string().optional().describe(`A folder, as in "notes"; leave it out for the working folder.`),
+    }),
     annotations: { read_only: true },
     run: async ({ path }) => {
       const { entries, total } = await folder.list(path || ".", MOST_ENTRIES);
-      const lines = entries.map(({ name, type, size }) => (type === "folder" ? `${name}/` : type === "file" ? `${name} (${size} bytes)` : name));
+      const lines = entries.map(({ name, type, size }) =>
+        type === "folder" ? `${name}/` : type === "file" ? `${name} (${size} bytes)` : name,
+      );
       if (total > entries.length) lines.push(`… and ${total - entries.length} more`);
       return lines.length === 0 ? "The folder is empty." : lines.join("\n");
     },

@@ -29,7 +29,8 @@ export class Folder {
     } catch {
       // Said below.
     }
-    if (!isFolder) throw new BytebotError("not_found", `bb-tools: the option "root" is ${root}, and there is no such folder`);
+    if (!isFolder)
+      throw new BytebotError("not_found", `bb-tools: the option "root" is ${root}, and there is no such folder`);
     return new Folder(await realpath(root), hidden);
   }
 
@@ -85,7 +86,10 @@ export class Folder {
   private check(path: string, place: string): void {
     const parts = relative(this.root, place).split(sep);
     if (parts[0] === ".." || resolve(this.root, parts.join(sep)) !== place) {
-      throw new BytebotError("forbidden", `${path} is outside of the folder: give a path below it, as in "notes/todo.txt"`);
+      throw new BytebotError(
+        "forbidden",
+        `${path} is outside of the folder: give a path below it, as in "notes/todo.txt"`,
+      );
     }
     if (!this.hidden && parts.some((part) => part.startsWith("."))) {
       throw new BytebotError("forbidden", `${path} is hidden: what begins with a dot is not shown here`);

@@ -19,5 +19,8 @@ export function toOptions({ root, hidden = false }: Record<string, unknown>): Op
 }
 
 function wrong(name: string, needed: string, value: unknown): BytebotError {
-  return new BytebotError("invalid_params", `bb-tools: the option "${name}" must be ${needed}, and is ${JSON.stringify(value)}`);
+  return new BytebotError(
+    "invalid_params",
+    `bb-tools: the option "${name}" must be ${needed}, and is ${JSON.stringify(value)}`,
+  );
 }

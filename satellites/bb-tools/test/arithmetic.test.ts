@@ -14,9 +14,13 @@ const { sum } = fc.letrec<{ atom: Sum; signed: Sum; product: Sum; sum: Sum }>((t
     { depthSize: "small" },
     fc.nat(999).map((value) => ({ text: String(value), value })),
     fc.double({ min: 0, max: 1e6, noNaN: true }).map((value) => ({ text: String(value), value })),
-    fc.tuple(tie("sum"), fc.constantFrom("", " ")).map(([{ text, value }, gap]) => ({ text: `(${gap}${text})`, value })),
+    fc
+      .tuple(tie("sum"), fc.constantFrom("", " "))
+      .map(([{ text, value }, gap]) => ({ text: `(${gap}${text})`, value })),
     tie("sum").map(({ text, value }) => ({ text: `abs(${text})`, value: Math.abs(value) })),
-    fc.tuple(tie("sum"), tie("sum")).map(([a, b]) => ({ text: `max(${a.text},${b.text})`, value: Math.max(a.value, b.value) })),
+    fc
+      .tuple(tie("sum"), tie("sum"))
+      .map(([a, b]) => ({ text: `max(${a.text},${b.text})`, value: Math.max(a.value, b.value) })),
   ),
   signed: fc.oneof(
     { depthSize: "small" },
@@ -27,9 +31,15 @@ const { sum } = fc.letrec<{ atom: Sum; signed: Sum; product: Sum; sum: Sum }>((t
   product: fc.oneof(
     { depthSize: "small" },
     tie("signed"),
-    fc.tuple(tie("product"), tie("signed")).map(([a, b]) => ({ text: `${a.text}*${b.text}`, value: a.value * b.value })),
-    fc.tuple(tie("product"), tie("signed")).map(([a, b]) => ({ text: `${a.text} / ${b.text}`, value: a.value / b.value })),
-    fc.tuple(tie("product"), tie("signed")).map(([a, b]) => ({ text: `${a.text} % ${b.text}`, value: a.value % b.value })),
+    fc
+      .tuple(tie("product"), tie("signed"))
+      .map(([a, b]) => ({ text: `${a.text}*${b.text}`, value: a.value * b.value })),
+    fc
+      .tuple(tie("product"), tie("signed"))
+      .map(([a, b]) => ({ text: `${a.text} / ${b.text}`, value: a.value / b.value })),
+    fc
+      .tuple(tie("product"), tie("signed"))
+      .map(([a, b]) => ({ text: `${a.text} % ${b.text}`, value: a.value % b.value })),
   ),
   sum: fc.oneof(
     { depthSize: "small" },

@@ -33,21 +33,30 @@ test("current_time tells the time of a zone, and says what a zone is called", { 
   const call = await tools(t, {});
   const { text } = await call("current_time", { timezone: "Asia/Tokyo" });
   assert.match(text, /^\w+,? \d+ \w+ \d{4} at \d\d:\d\d:\d\d .* \(Asia\/Tokyo\)$/);
-  const told = Date.parse(text.replace(/^\w+,? /, "").replace(/ \(.*$/, "").replace(" at ", " "));
+  const told = Date.parse(
+    text
+      .replace(/^\w+,? /, "")
+      .replace(/ \(.*$/, "")
+      .replace(" at ", " "),
+  );
   assert.ok(Math.abs(Date.now() - told) < 60_000, text);
   assert.equal((await call("current_time", {})).status, "ok");
   const wrong = await call("current_time", { timezone: "Mars/Base" });
   assert.deepEqual([wrong.status, /no time zone "Mars\/Base".*Europe\/Paris/.test(wrong.text)], ["error", true]);
 });
 
-test("calculate answers like a person would, and says where a large number is not exact", { timeout: 20_000 }, async (t) => {
-  const call = await tools(t, {});
-  assert.equal((await call("calculate", { expression: "0.1 + 0.2" })).text, "0.3");
-  assert.equal((await call("calculate", { expression: "123 * 456" })).text, "56088");
-  assert.equal((await call("calculate", { expression: "2^64" })).text, "about 18446744073709600000");
-  const { status, text } = await call("calculate", { expression: "1/0" });
-  assert.deepEqual([status, /divides by zero/.test(text)], ["error", true]);
-});
+test(
+  "calculate answers like a person would, and says where a large number is not exact",
+  { timeout: 20_000 },
+  async (t) => {
+    const call = await tools(t, {});
+    assert.equal((await call("calculate", { expression: "0.1 + 0.2" })).text, "0.3");
+    assert.equal((await call("calculate", { expression: "123 * 456" })).text, "56088");
+    assert.equal((await call("calculate", { expression: "2^64" })).text, "about 18446744073709600000");
+    const { status, text } = await call("calculate", { expression: "1/0" });
+    assert.deepEqual([status, /divides by zero/.test(text)], ["error", true]);
+  },
+);
 
 test("files below the root are listed and read", { timeout: 20_000 }, async (t) => {
   const { root } = await folder(t);
@@ -72,9 +81,13 @@ test("nothing outside of the root is shown, by no spelling and through no link",
   const paths = ["../secret.txt", join(outside, "secret.txt"), "link.txt", "up/secret.txt", "notes/up.txt"];
   for (const path of [...paths, "notes/../../secret.txt", "../root-next/secret.txt", "/proc/self/environ"]) {
     const { status, text } = await call("read_file", { path });
-    assert.deepEqual([path, status, /outside of the folder/.test(text), text.includes("CANARY")], [path, "error", true, false]);
+    assert.deepEqual(
+      [path, status, /outside of the folder/.test(text), text.includes("CANARY")],
+      [path, "error", true, false],
+    );
   }
-  for (const path of ["..", "/", "up", "notes/../.."]) assert.equal((await call("list_files", { path })).status, "error", path);
+  for (const path of ["..", "/", "up", "notes/../.."])
+    assert.equal((await call("list_files", { path })).status, "error", path);
 });
 
 test("what is hidden is shown only where the app said so", { timeout: 20_000 }, async (t) => {
@@ -89,18 +102,25 @@ test("what is hidden is shown only where the app said so", { timeout: 20_000 }, 
   assert.equal((await all("read_file", { path: ".ssh/id" })).text, "KEY");
 });
 
-test("what is too large, binary or no file is refused, and a named pipe is not waited for", { timeout: 20_000 }, async (t) => {
-  const { root } = await folder(t);
-  await writeFile(join(root, "large.txt"), "x".repeat(256 * 1024 + 1));
-  await writeFile(join(root, "picture.png"), Buffer.from([0x89, 0x50, 0x4e, 0x47, 0]));
-  await writeFile(join(root, "latin1.txt"), Buffer.from([0xe9, 0x20, 0xe8]));
-  execFileSync("mkfifo", [join(root, "pipe")]);
-  const call = await tools(t, { root });
-  assert.match((await call("read_file", { path: "large.txt" })).text, /has 262145 bytes, and at most 262144 are read/);
-  assert.match((await call("read_file", { path: "picture.png" })).text, /no text file/);
-  assert.match((await call("read_file", { path: "latin1.txt" })).text, /no text file/);
-  assert.match((await call("read_file", { path: "pipe" })).text, /it is a device or a pipe/);
-});
+test(
+  "what is too large, binary or no file is refused, and a named pipe is not waited for",
+  { timeout: 20_000 },
+  async (t) => {
+    const { root } = await folder(t);
+    await writeFile(join(root, "large.txt"), "x".repeat(256 * 1024 + 1));
+    await writeFile(join(root, "picture.png"), Buffer.from([0x89, 0x50, 0x4e, 0x47, 0]));
+    await writeFile(join(root, "latin1.txt"), Buffer.from([0xe9, 0x20, 0xe8]));
+    execFileSync("mkfifo", [join(root, "pipe")]);
+    const call = await tools(t, { root });
+    assert.match(
+      (await call("read_file", { path: "large.txt" })).text,
+      /has 262145 bytes, and at most 262144 are read/,
+    );
+    assert.match((await call("read_file", { path: "picture.png" })).text, /no text file/);
+    assert.match((await call("read_file", { path: "latin1.txt" })).text, /no text file/);
+    assert.match((await call("read_file", { path: "pipe" })).text, /it is a device or a pipe/);
+  },
+);
 
 test("a folder of many files is cut, and says how many are left out", { timeout: 20_000 }, async (t) => {
   const { root } = await folder(t);
@@ -112,5 +132,7 @@ test("a folder of many files is cut, and says how many are left out", { timeout:
 });
 
 test("a root that is no folder is refused at the start, with its path", { timeout: 20_000 }, async (t) => {
-  await assert.rejects(tools(t, { root: "/no/such/folder" }), { message: /"root" is \/no\/such\/folder, and there is no such folder/ });
+  await assert.rejects(tools(t, { root: "/no/such/folder" }), {
+    message: /"root" is \/no\/such\/folder, and there is no such folder/,
+  });
 });

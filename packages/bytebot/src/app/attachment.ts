@@ -50,8 +50,8 @@ export class Attachment {
     this.ready = this.connect();
     this.ready.then(
       () => this.watch(),
-      (error: unknown) =>
-        this.settle.resolve({ reason: BytebotError.from(error).message, error: BytebotError.from(error) }),
+      // The error itself goes to whoever waits for `ready`.
+      (error: unknown) => this.settle.resolve({ reason: BytebotError.from(error).message }),
     );
   }
 

@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import { Hub, offer, type CoreLimits } from "../hub/index.ts";
+import { Hub, offer, type CoreLimits, type Offer } from "../hub/index.ts";
 import { MemoryLog, type EventLog } from "../log/index.ts";
 import { listenSocket, type SocketServer } from "../transport/index.ts";
 import {
@@ -15,7 +15,7 @@ import {
 import { Attachment } from "./attachment.ts";
 import { normalize, type AttachOptions, type Component } from "./component.ts";
 import { Owner } from "./owner.ts";
-import { reach } from "./reach.ts";
+import { reach, type Reached } from "./reach.ts";
 import { watch, type EventsOptions } from "./watch.ts";
 import { version } from "./version.ts";
 
@@ -47,8 +47,11 @@ export interface SendOptions {
 interface Pending {
   component: Component;
   options: AttachOptions;
-  role: "ui" | "context" | "infer" | "other";
   settle: PromiseWithResolvers<Attachment>;
+}
+
+interface Opening extends Pending {
+  reached: Reached;
 }
 
 /** A component of the app. */
@@ -59,8 +62,14 @@ export interface Attached {
   ended: Promise<{ reason: string; error?: BytebotError }>;
 }
 
-/** In this order they are connected, so that whoever may send finds everything there. */
-const ORDER = ["context", "infer", "other", "ui"] as const;
+/** In this order they are connected, so that whoever may send finds everything there; within a step, in order of attachment. */
+const ORDER: readonly (readonly (Kind | undefined)[])[] = [
+  ["telemetry"],
+  ["context"],
+  ["infer"],
+  ["toolsource", undefined],
+  ["ui"],
+];
 
 /** An app: a Hub and its satellites. */
 export class ByteBot {
@@ -88,19 +97,20 @@ export class ByteBot {
       report: (line) => this.report(line),
       control: (event) => this.control(event),
     });
-    if (options.context !== undefined) this.add(options.context, { primary: true, controller: true }, "context");
-    this.ui = options.ui === undefined ? undefined : this.add(options.ui, { primary: true }, "ui");
+    if (options.context !== undefined)
+      this.add(normalize(options.context, "context"), { primary: true, controller: true });
+    this.ui = options.ui === undefined ? undefined : this.add(normalize(options.ui, "ui"), { primary: true });
   }
 
   /** Attaches a component: at `start()`, or at once where the app runs. */
   attach(component: Component, options: AttachOptions = {}): Attached {
-    return this.add(component, options, "other");
+    return this.add(component, options);
   }
 
   /** Attaches an infer; one may be primary, the others are named by the context. */
   attachInfer(component: Component, options: AttachOptions = {}): Attached {
     if (options.primary === true) this.hasPrimaryInfer = true;
-    return this.add(component, options, "infer");
+    return this.add(normalize(component, "infer"), options);
   }
 
   /** Connects everything attached so far. Rejects with the first failure, after stopping what had started. */
@@ -110,10 +120,9 @@ export class ByteBot {
     const pending = this.pending;
     this.pending = [];
     try {
-      for (const role of ORDER) {
-        const group = pending.filter((each) => each.role === role);
-        if (role === "other") await Promise.all(group.map((each) => this.open(each)));
-        else for (const each of group) await this.open(each);
+      const openings = await Promise.all(pending.map((each) => this.reach(each)));
+      for (const kinds of ORDER) {
+        for (const opening of openings) if (kinds.includes(opening.reached.kind)) await this.open(opening);
       }
     } catch (error) {
       await this.stop("it could not start");
@@ -200,56 +209,55 @@ export class ByteBot {
     return this.stop();
   }
 
-  private add(component: Component, options: AttachOptions, role: Pending["role"]): Attached {
+  private add(component: Component, options: AttachOptions): Attached {
     const settle = Promise.withResolvers<Attachment>();
-    settle.promise.catch(() => undefined); // start() reports it, or whoever waits for `ready`
-    const pending: Pending = { component, options, role, settle };
-    if (this.owner) this.open(pending).catch((error: unknown) => this.report(BytebotError.from(error).message));
-    else this.pending.push(pending);
+    const pending: Pending = { component, options, settle };
     const ready = settle.promise.then((attachment) => attachment.ready.then(() => attachment.id));
-    ready.catch(() => undefined);
     const ended = settle.promise.then((attachment) => attachment.ended);
-    ended.catch(() => undefined);
+    // start() reports a failure, or whoever waits: that nobody does is no fault.
+    for (const promise of [ready, ended]) promise.catch(() => undefined);
+    if (!this.owner) this.pending.push(pending);
+    else
+      this.reach(pending)
+        .then((opening) => this.open(opening))
+        .catch((error: unknown) => this.report(String(error)));
     return { ready, ended };
   }
 
-  private async open({ component, options, role, settle }: Pending): Promise<void> {
+  /** Finds the component: its manifest, its kind, a way to connect. */
+  private async reach(pending: Pending): Promise<Opening> {
     try {
       if (this.stopped) throw new BytebotError("unavailable", "the app has stopped");
-      const wanted = normalize(component);
-      let name = wanted.name ?? "component";
-      const reached = await reach(wanted, {
-        base: this.options.base ?? process.cwd(),
-        print: (line) => this.report(`${name}: ${line}`),
-      });
-      name = reached.name;
-      if (reached.kind === "context") this.hub.expectContext(true);
-      const attachment = new Attachment(this.hub, reached, this.grant(reached, options, role), (line) =>
-        this.report(line),
-      );
-      this.attachments.set(attachment.id, attachment);
-      settle.resolve(attachment);
-      await attachment.ready;
-      void this.forgetWhenEnded(attachment, reached.kind);
+      const wanted = normalize(pending.component);
+      const opening: Opening = {
+        ...pending,
+        reached: await reach(wanted, {
+          base: this.options.base ?? process.cwd(),
+          print: (line) => this.report(`${opening.reached.name}: ${line}`),
+        }),
+      };
+      return opening;
     } catch (error) {
-      settle.reject(error);
+      pending.settle.reject(error);
       throw error;
     }
   }
 
-  private grant(
-    reached: { name: string; kind: Kind | undefined; scopes: readonly string[] | undefined },
-    options: AttachOptions,
-    role: Pending["role"],
-  ) {
-    const { kind, name, scopes } = reached;
-    // Another infer was named the primary one, so this one is not, whichever comes first.
-    const primary = options.primary ?? !((role === "infer" || kind === "infer") && this.hasPrimaryInfer);
-    const controller = options.controller ?? kind === "context";
+  private async open({ reached, options, settle }: Opening): Promise<void> {
+    if (reached.kind === "context") this.hub.expectContext(true);
+    const attachment = new Attachment(this.hub, reached, this.grant(reached, options), (line) => this.report(line));
+    this.attachments.set(attachment.id, attachment);
+    settle.resolve(attachment);
+    void this.forgetWhenEnded(attachment, reached.kind);
+    await attachment.ready;
+  }
+
+  private grant({ kind, name, scopes }: Reached, options: AttachOptions): Partial<Offer> & { componentId: string } {
     return {
       componentId: this.newId(name),
-      primary,
-      controller,
+      // Another infer was named the primary one, so this one is not, whichever comes first.
+      primary: options.primary ?? !(kind === "infer" && this.hasPrimaryInfer),
+      controller: options.controller ?? kind === "context",
       content: options.content ?? false,
       ...(scopes ? { scopes } : {}),
     };

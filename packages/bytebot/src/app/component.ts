@@ -39,8 +39,9 @@ export interface AttachOptions {
   content?: boolean | undefined;
 }
 
-export function normalize(component: Component): ByReference | InProcess | ByManifest {
+/** `kind`: what it is attached as, where it does not say so itself. */
+export function normalize(component: Component, kind?: Kind): ByReference | InProcess | ByManifest {
   if (typeof component === "string") return { ref: component };
-  if (typeof component === "function") return { main: component };
-  return component;
+  if (typeof component === "function") return { main: component, kind };
+  return "main" in component && component.kind === undefined ? { ...component, kind } : component;
 }

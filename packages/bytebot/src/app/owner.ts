@@ -74,7 +74,7 @@ export class Owner {
   }
 
   private receive(event: Event): void {
-    const waiting = this.waiting.get(String(event["in_reply_to"] ?? ""));
+    const waiting = this.waiting.get(event["in_reply_to"] as string);
     if (!waiting) return;
     if (event.event_type === "bb_error") waiting.reject(BytebotError.fromWire(event as unknown as WireError));
     else waiting.resolve(event);

@@ -18,7 +18,10 @@ export async function findApp(path = "."): Promise<string> {
   const found = await stat(file).catch(() => undefined);
   const named = found?.isDirectory() ? resolve(file, APP_FILE) : file;
   if (found && named !== file && !(await stat(named).catch(() => undefined))) {
-    throw new BytebotError("not_found", `there is no ${named}: write one, or name an app file or a module, as in bytebot run my-app.json`);
+    throw new BytebotError(
+      "not_found",
+      `there is no ${named}: write one, or name an app file or a module, as in bytebot run my-app.json`,
+    );
   }
   return named;
 }
@@ -27,10 +30,16 @@ export async function findApp(path = "."): Promise<string> {
 export async function readAppFile(file: string): Promise<App> {
   const app = await readApp(file);
   if (app.listen) {
-    throw new BytebotError("unavailable", `${file}: "listen" needs HTTP, which is not built yet: take it out; components run in-proc and over stdio`);
+    throw new BytebotError(
+      "unavailable",
+      `${file}: "listen" needs HTTP, which is not built yet: take it out; components run in-proc and over stdio`,
+    );
   }
   if (app.log !== undefined && app.log !== "memory") {
-    throw new BytebotError("unavailable", `${file}: "log" is ${JSON.stringify(app.log)}, and the durable log is not built yet: write "memory", or take it out`);
+    throw new BytebotError(
+      "unavailable",
+      `${file}: "log" is ${JSON.stringify(app.log)}, and the durable log is not built yet: write "memory", or take it out`,
+    );
   }
   return app;
 }

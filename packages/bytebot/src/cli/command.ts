@@ -18,13 +18,23 @@ export function wantsHelp(args: readonly string[]): boolean {
 }
 
 /** The options and at most `most` words besides. Throws UsageError naming what is wrong. */
-export function parse<const Options extends ParseArgsOptionsConfig>(command: string, args: string[], options: Options, most = 0) {
+export function parse<const Options extends ParseArgsOptionsConfig>(
+  command: string,
+  args: string[],
+  options: Options,
+  most = 0,
+) {
   let parsed;
   try {
     parsed = parseArgs({ args, options: { ...options, ...HELP }, allowPositionals: true, strict: true });
   } catch (error) {
     // Its first sentence says it; the second explains how to quote.
-    throw new UsageError(command, BytebotError.from(error).message.split(/\. |\n/, 1)[0]!.replace(/\.$/, ""));
+    throw new UsageError(
+      command,
+      BytebotError.from(error)
+        .message.split(/\. |\n/, 1)[0]!
+        .replace(/\.$/, ""),
+    );
   }
   const extra = parsed.positionals[most];
   if (extra !== undefined) throw new UsageError(command, `${JSON.stringify(extra)} is one word too many`);
@@ -33,5 +43,8 @@ export function parse<const Options extends ParseArgsOptionsConfig>(command: str
 
 export function toScopeOption(command: string, scope: string): string {
   if (isScope(scope)) return scope;
-  throw new UsageError(command, `--scope ${JSON.stringify(scope)} is no scope: letters, digits and ._@:- , parts joined by "/", as in u_7f3a`);
+  throw new UsageError(
+    command,
+    `--scope ${JSON.stringify(scope)} is no scope: letters, digits and ._@:- , parts joined by "/", as in u_7f3a`,
+  );
 }

@@ -4,6 +4,7 @@ import { main as infer } from "./demo/infer.ts";
 import { main as toolsource } from "./demo/toolsource.ts";
 import { UsageError } from "./errors.ts";
 import { live } from "./live.ts";
+import { report } from "./output.ts";
 import { transcript } from "./transcript.ts";
 
 const help = `usage: bytebot demo [options]
@@ -39,10 +40,18 @@ export const command: Command = {
     if (values.scope !== undefined) toScopeOption("demo", values.scope);
     if (values.transcript) {
       if (once !== undefined) throw new UsageError("demo", "--once and --transcript exclude each other");
-      if (tool === "" || (tool?.length ?? 0) > 128) throw new UsageError("demo", "--tool needs a name of 1 to 128 characters");
-      return (await transcript({ text: text ?? "ship it", tool: tool ?? "create-user-file", scope: values.scope ?? "u_7f3a" })) ? 0 : 1;
+      if (tool === "" || (tool?.length ?? 0) > 128)
+        throw new UsageError("demo", "--tool needs a name of 1 to 128 characters");
+      return (await transcript({
+        text: text ?? "ship it",
+        tool: tool ?? "create-user-file",
+        scope: values.scope ?? "u_7f3a",
+      }))
+        ? 0
+        : 1;
     }
-    if (text !== undefined || tool !== undefined) throw new UsageError("demo", "--text and --tool go with --transcript");
+    if (text !== undefined || tool !== undefined)
+      throw new UsageError("demo", "--text and --tool go with --transcript");
     return (await live(demoApp({ once, json, scope: values.scope }))) === "done" ? 0 : 1;
   },
 };
@@ -57,9 +66,17 @@ const LABEL = "SCRIPTED DEMO: no model answers here, a script does.";
 
 /** The chat with the script, labelled as such on the screen. */
 export function demoApp({ once, json, scope }: DemoChat): ByteBot {
-  const opts = { banner: LABEL, json, ...(once === undefined ? {} : { once }), ...(scope === undefined ? {} : { scope }) };
-  const hub = new ByteBot({ ui: { ref: "bb-chat", name: "chat", opts }, report: (line) => console.error(line) });
-  hub.attachInfer({ name: "scripted", kind: "infer", main: infer, opts: { pace: process.stdout.isTTY ? 40 : 0 } }, { primary: true });
+  const opts = {
+    banner: LABEL,
+    json,
+    ...(once === undefined ? {} : { once }),
+    ...(scope === undefined ? {} : { scope }),
+  };
+  const hub = new ByteBot({ ui: { ref: "bb-chat", name: "chat", opts }, report });
+  hub.attachInfer(
+    { name: "scripted", kind: "infer", main: infer, opts: { pace: process.stdout.isTTY ? 40 : 0 } },
+    { primary: true },
+  );
   hub.attach({ name: "files", kind: "toolsource", main: toolsource });
   return hub;
 }

@@ -1,6 +1,6 @@
 import type { ByteBot } from "../app/bytebot.ts";
-import { tell } from "./errors.ts";
-import { unread } from "./output.ts";
+import { BytebotError } from "../wire/index.ts";
+import { quieten, report, unread } from "./output.ts";
 import { socketOf } from "./socket.ts";
 
 const SIGNALS = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
@@ -18,7 +18,10 @@ export interface LiveOptions {
  * Starts an app and runs it until its ui ends, a signal comes, or nobody reads stdout; then stops it, and nothing is left.
  * Resolves with how it ended; rejects where it could not start. A second signal ends the process at once.
  */
-export async function live(hub: ByteBot, { socket, started, signal }: LiveOptions = {}): Promise<"done" | "failed" | "signal"> {
+export async function live(
+  hub: ByteBot,
+  { socket, started, signal }: LiveOptions = {},
+): Promise<"done" | "failed" | "signal"> {
   const signals = new Signals();
   const outside = [unread, ...(signal ? [signal] : [])].map(aborted);
   try {
@@ -30,6 +33,7 @@ export async function live(hub: ByteBot, { socket, started, signal }: LiveOption
     // The app's report has told the reason already.
     return end?.error ? "failed" : "done";
   } finally {
+    quieten();
     await hub.stop(signals.seen ? "the person stopped it" : "it is done");
     signals.close();
   }
@@ -41,7 +45,7 @@ async function start(hub: ByteBot, socket: string | undefined, started: LiveOpti
     await hub.listen(socket ?? socketOf(process.pid));
   } catch (error) {
     if (socket !== undefined) throw error;
-    tell(error instanceof Error ? new Error(`bytebot tail cannot join this app: ${error.message}`) : error);
+    report(`bytebot tail cannot join this app: ${BytebotError.from(error).message}`);
   }
   await started?.(hub);
 }

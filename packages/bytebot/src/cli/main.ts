@@ -32,7 +32,10 @@ async function main([name, ...args]: string[]): Promise<number> {
   const known = Object.hasOwn(commands, name) ? commands[name] : undefined;
   if (!known) {
     const kind = name.startsWith("-") ? "option" : "command";
-    throw new UsageError("", `there is no ${kind} ${JSON.stringify(name)}: the commands are ${Object.keys(commands).join(", ")}`);
+    throw new UsageError(
+      "",
+      `there is no ${kind} ${JSON.stringify(name)}: the commands are ${Object.keys(commands).join(", ")}`,
+    );
   }
   const { command } = await known.load();
   if (wantsHelp(args)) return print(command.help);

@@ -19,3 +19,16 @@ export function isUnread(): boolean {
 export function printLine(line: string): void {
   if (!unread.aborted) process.stdout.write(`${line}\n`);
 }
+
+let quiet = false;
+
+/** What components print and how they fare, for the person at stderr: not while the app is being stopped. */
+export function report(line: string): void {
+  // A ui that draws on the terminal takes the console's prints over, and leaves the screen whole.
+  if (!quiet) console.error(line);
+}
+
+/** From here on components end because they were told to: that is no news. */
+export function quieten(): void {
+  quiet = true;
+}

@@ -3,7 +3,7 @@ import type { ComponentInfo } from "../wire/index.ts";
 import { loadApp } from "./app.ts";
 import { parse, type Command } from "./command.ts";
 import { live } from "./live.ts";
-import { printLine } from "./output.ts";
+import { printLine, report } from "./output.ts";
 
 const help = `usage: bytebot run [app] [options]
 
@@ -22,10 +22,10 @@ export const command: Command = {
   help,
   async run(args) {
     const { values, positionals } = parse("run", args, { json: { type: "boolean" }, socket: { type: "string" } }, 1);
-    // A ui that draws on the terminal takes prints of the console over.
-    const hub = await loadApp(positionals[0], { report: (line) => console.error(line) });
+    const hub = await loadApp(positionals[0], { report });
     const started = async (running: ByteBot) => {
-      for (const component of await running.components()) printLine(values.json ? JSON.stringify(component) : told(component));
+      for (const component of await running.components())
+        printLine(values.json ? JSON.stringify(component) : told(component));
     };
     return (await live(hub, { socket: values.socket, started })) === "failed" ? 1 : 0;
   },

@@ -20,6 +20,16 @@ export async function sockets(): Promise<string[]> {
     throw error;
   });
   const files = names.filter((name) => name.endsWith(".sock")).map((name) => join(folder, name));
-  const born = await Promise.all(files.map((file) => stat(file).then(({ ctimeMs }) => ctimeMs, () => 0)));
-  return files.map((file, index) => ({ file, at: born[index]! })).sort((a, b) => b.at - a.at).map(({ file }) => file);
+  const born = await Promise.all(
+    files.map((file) =>
+      stat(file).then(
+        ({ ctimeMs }) => ctimeMs,
+        () => 0,
+      ),
+    ),
+  );
+  return files
+    .map((file, index) => ({ file, at: born[index]! }))
+    .sort((a, b) => b.at - a.at)
+    .map(({ file }) => file);
 }

@@ -1,5 +1,4 @@
-import { join } from "../app/join.ts";
-import { sync } from "../sdk/index.ts";
+import { observe } from "../app/observe.ts";
 import { BytebotError } from "../wire/index.ts";
 import { parse, toScopeOption, type Command } from "./command.ts";
 import { UsageError } from "./errors.ts";
@@ -49,14 +48,12 @@ async function watchNewest(scope: string | undefined, types: string[] | undefine
       if (!(error instanceof BytebotError) || error.code !== "unavailable") throw error;
     }
   }
-  throw new BytebotError("unavailable", `no running app has its socket in ${socketFolder()}: start one with bytebot run or bytebot chat`);
+  throw new BytebotError(
+    "unavailable",
+    `no running app has its socket in ${socketFolder()}: start one with bytebot run or bytebot chat`,
+  );
 }
 
-async function watch(path: string, scope: string | undefined, types: string[] | undefined): Promise<void> {
-  const main = async () => {
-    const satellite = await sync({ kind: "telemetry", name: "tail", types, ...(scope === undefined ? {} : { scopes: [scope] }) });
-    satellite.on("*", (event) => printLine(JSON.stringify(event)));
-    await satellite.start();
-  };
-  await join(path, main, unread);
+function watch(path: string, scope: string | undefined, types: string[] | undefined): Promise<void> {
+  return observe(path, { scope, types, signal: unread }, (event) => printLine(JSON.stringify(event)));
 }

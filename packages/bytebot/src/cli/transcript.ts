@@ -2,7 +2,7 @@ import { join } from "node:path";
 import { ByteBot } from "../app/bytebot.ts";
 import type { ByManifest } from "../app/component.ts";
 import { live } from "./live.ts";
-import { printLine } from "./output.ts";
+import { printLine, report } from "./output.ts";
 
 export interface Said {
   text: string;
@@ -16,7 +16,7 @@ export async function transcript({ text, scope, tool }: Said): Promise<boolean> 
     context: child("context"),
     ui: child("ui", { text, scope }),
     base: import.meta.dirname,
-    report: (line) => process.stderr.write(`${line}\n`),
+    report,
   });
   hub.attachInfer(child("infer"), { primary: true });
   hub.attach(child("toolsource", { tool }));
@@ -27,7 +27,11 @@ export async function transcript({ text, scope, tool }: Said): Promise<boolean> 
 }
 
 function child(kind: ByManifest["kind"], opts: Record<string, unknown> = {}): ByManifest {
-  return { kind, entry: { type: "stdio", command: ["node", join(import.meta.dirname, "demo", "child.js"), kind] }, opts };
+  return {
+    kind,
+    entry: { type: "stdio", command: ["node", join(import.meta.dirname, "demo", "child.js"), kind] },
+    opts,
+  };
 }
 
 /** Until the app stops. */
@@ -35,7 +39,8 @@ async function print(hub: ByteBot): Promise<{ answered: boolean }> {
   let answered = false;
   for await (const event of hub.events()) {
     printLine(JSON.stringify(event));
-    if (event.event_type === "infer_chunk" && event["kind"] === "loop_done") answered = event["stop_reason"] === "end_turn";
+    if (event.event_type === "infer_chunk" && event["kind"] === "loop_done")
+      answered = event["stop_reason"] === "end_turn";
   }
   return { answered };
 }

@@ -1,4 +1,4 @@
-import { BytebotError, type Block, type Event, type InferChunk } from "../wire/index.ts";
+import { BytebotError, isSentDelta, type Block, type Event, type BlockDelta, type InferChunk } from "../wire/index.ts";
 import type { Core } from "./core.ts";
 import type { Conversation, OpenBlock, Phase, Turn } from "./state.ts";
 
@@ -59,12 +59,20 @@ function stop(
   phase: Inferring,
   event: Extract<InferChunk, { kind: "block_stop" }>,
 ): void {
-  const open = phase.open.get(event.index);
-  if (!open) throw new BytebotError("invalid_event", `infer_chunk: block ${event.index} is not open`);
-  phase.open.delete(event.index);
-  const block = whole(open, event.block);
+  const block = closed(core, phase, event);
   phase.blocks[event.index] = block;
   core.append(conversation.scope, stamp(conversation, turn, phase, { ...event, block }));
+}
+
+/** What a `block_stop` closes: an open block; or one that comes whole, an image say. */
+function closed(core: Core, phase: Inferring, event: Extract<InferChunk, { kind: "block_stop" }>): Block {
+  const open = phase.open.get(event.index);
+  phase.open.delete(event.index);
+  if (open) return whole(open, event.block);
+  if (!event.block || phase.blocks[event.index] !== undefined) {
+    throw new BytebotError("invalid_event", `infer_chunk: block ${event.index} is not open`);
+  }
+  return event.block.type === "tool_use" ? whole(asOpen(core, event.block), event.block) : event.block;
 }
 
 /** The block as it is kept: the text folded from its deltas wins; a tool_use gets the Hub's id, the provider's stays as `alias`. */
@@ -100,6 +108,7 @@ function thinkingOf(block: Block | undefined): string {
 
 /** Scope, loop, round, attempt and the next `n`; what an infer wrote there is replaced. */
 export function stamp(conversation: Conversation, turn: Turn, phase: { n: number }, event: Event): Event {
+  if (isSentDelta(event)) return stampDelta(conversation, turn, phase, event);
   const { in_reply_to: _, ...rest } = event;
   return {
     ...rest,
@@ -110,6 +119,15 @@ export function stamp(conversation: Conversation, turn: Turn, phase: { n: number
     attempt: turn.attempt,
     n: phase.n++,
   };
+}
+
+/** The same, in a shape of its own: this is where a Hub's time goes. */
+function stampDelta(conversation: Conversation, turn: Turn, phase: { n: number }, event: BlockDelta): Event {
+  const { index, block_type, delta } = event;
+  const { scope } = conversation;
+  const { loopId: loop_id, round, attempt } = turn;
+  const place = { scope, loop_id, round, attempt, n: phase.n++, ts: 0 };
+  return { event_type: "infer_chunk", kind: "block_delta", index, block_type, delta, ...place };
 }
 
 /** For a reader that joins in mid-block: each open block so far, as its start and one delta (rule CHK-5). */
@@ -130,13 +148,24 @@ export function openChunks(conversation: Conversation): Event[] {
   });
 }
 
-/** What is kept of an answer that was cut short: text that was seen, marked; no unsigned thinking, no half a call. */
-export function seenSoFar(phase: Inferring): Block[] {
-  const kept = phase.blocks.filter((block) => block !== undefined && block.type !== "tool_use");
-  for (const open of phase.open.values()) {
-    if (open.type === "text" && open.text !== "") kept.push({ type: "text", text: open.text, interrupted: true });
+/**
+ * What is kept of an answer that was cut short: text that was seen, logged and marked; no unsigned thinking, no half a
+ * call (rule INT-5).
+ */
+export function keepSeen(core: Core, conversation: Conversation, turn: Turn, phase: Inferring): Block[] {
+  for (const { index, type, text } of phase.open.values()) {
+    if (type !== "text" || text === "") continue;
+    const block = { type: "text" as const, text, interrupted: true };
+    phase.blocks[index] = block;
+    const chunk = { event_type: "infer_chunk", kind: "block_stop", index, block };
+    core.append(conversation.scope, stamp(conversation, turn, phase, chunk));
   }
-  return kept.filter((block) => block.type !== "thinking" || block["signature"] !== undefined);
+  phase.open.clear();
+  return phase.blocks.filter((block) => block !== undefined && isKept(block));
+}
+
+function isKept(block: Block): boolean {
+  return block.type === "thinking" ? block["signature"] !== undefined : block.type !== "tool_use";
 }
 
 /** The blocks of a finished request: those folded from its chunks, else the result's own content; each is logged (rule TRN-4). */

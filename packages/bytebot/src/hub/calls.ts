@@ -1,16 +1,18 @@
 import {
   BytebotError,
   type Block,
+  type ErrorCode,
   type Event,
   type ToolCallRequest,
   type ToolCallResult,
   type ToolProgress,
+  type WireError,
 } from "../wire/index.ts";
 import type { Core } from "./core.ts";
 import { textBlock } from "./history.ts";
 import { decide } from "./policy.ts";
 import { cancelQuestions, open } from "./questions.ts";
-import { remember } from "./seen.ts";
+import { reply } from "./seen.ts";
 import type { Call, CallStatus, Conversation, Synced, Tool } from "./state.ts";
 import { canonical, findTool, servedBy } from "./tools.ts";
 
@@ -160,16 +162,16 @@ function refused(core: Core, conversation: Conversation, call: Call, status: Cal
 }
 
 export function result(core: Core, connection: Synced, event: ToolCallResult): void {
-  const { conversation, call } = openCall(core, connection, event.call_id ?? String(event.in_reply_to));
+  const { conversation, call } = openCall(core, connection, event, event.call_id ?? event.in_reply_to);
   const status = event.success ? "ok" : event.error?.code === "cancelled" ? "cancelled" : "error";
   const said = event.content ?? [];
   const content =
     said.length > 0 || event.success ? said : [textBlock(event.error?.message ?? "The tool failed without a reason.")];
-  end(core, conversation, call, status, cut(content as Block[], core.limits.resultBytes), false);
+  end(core, conversation, call, status, cut(content as Block[], core.limits.resultBytes), false, event.error);
 }
 
 export function progress(core: Core, connection: Synced, event: ToolProgress): void {
-  const { conversation, call } = openCall(core, connection, event.call_id);
+  const { conversation, call } = openCall(core, connection, event, event.call_id);
   const { in_reply_to: _, ...shown } = event;
   const { scope } = conversation;
   core.effect(scope, {
@@ -178,12 +180,16 @@ export function progress(core: Core, connection: Synced, event: ToolProgress): v
   });
 }
 
-function openCall(core: Core, connection: Synced, id: string): { conversation: Conversation; call: Call } {
+function openCall(core: Core, connection: Synced, event: Event, id = ""): { conversation: Conversation; call: Call } {
   const pending = core.pending.get(id);
   const conversation = pending && core.conversations.get(pending.scope);
   const call = conversation?.calls.get(id);
-  if (pending?.to !== connection.id || !call)
+  if (pending?.to !== connection.id || !call) {
     throw new BytebotError("not_found", `no open call "${id}" at this connection`);
+  }
+  if (event["scope"] !== undefined && event["scope"] !== pending.scope) {
+    throw new BytebotError("invalid_event", `${event.event_type} names another scope than its call`);
+  }
   return { conversation: conversation!, call };
 }
 
@@ -195,6 +201,7 @@ export function end(
   status: CallStatus,
   content: Block[],
   synthetic: boolean,
+  error?: WireError,
 ): void {
   const { scope } = conversation;
   call.state = "done";
@@ -212,18 +219,30 @@ export function end(
     success: status === "ok",
     status,
     content,
+    ...(status === "ok" ? {} : { error: error ?? errorOf(status, content) }),
     ...(call.loopId === undefined ? {} : { loop_id: call.loopId }),
     ...(synthetic ? { synthetic: true } : {}),
   };
   core.append(scope, event);
   if (call.requester) {
-    const { connection, id } = call.requester;
-    const answer = { type: "send" as const, to: connection, event: { ...event, in_reply_to: id }, like: event };
-    remember(conversation, core.synced(connection)?.offer.componentId, id, answer);
-    core.effect(scope, answer);
+    reply(core, conversation, call.requester, { ...event, in_reply_to: call.requester.id }, event);
   }
   core.settle(conversation);
-  core.raise({ type: "call_ended", conversation });
+  core.raise({ type: "call_ended", conversation, call });
+}
+
+const CODES: Record<Exclude<CallStatus, "ok">, ErrorCode> = {
+  error: "invalid_params",
+  denied: "forbidden",
+  cancelled: "cancelled",
+  timeout: "timeout",
+  lost: "unavailable",
+};
+
+/** The result's content is what the model reads; this says the same to a program. */
+function errorOf(status: Exclude<CallStatus, "ok">, content: Block[]): WireError {
+  const first = content.find((block) => block.type === "text");
+  return { code: CODES[status], message: String(first?.["text"] ?? `the call ended: ${status}`), retryable: false };
 }
 
 /** Its time is up: the Hub answers, and the tool is told. */
@@ -268,8 +287,7 @@ function lost(core: Core, conversation: Conversation, call: Call): void {
 }
 
 export function cancel(core: Core, conversation: Conversation, call: Call, reason: string): void {
-  if (call.state === "running" && call.to)
-    core.send(conversation.scope, call.to, { event_type: "bb_cancel", target: call.id, reason });
+  if (call.state === "running" && call.to) core.cancel(conversation.scope, call.to, call.id, reason);
 }
 
 /** An interrupt reached this call: what has not run ends at once, what runs is asked to stop and gets its grace. */
@@ -299,7 +317,7 @@ export function request(core: Core, connection: Synced, event: ToolCallRequest):
     throw new BytebotError("invalid_params", "bb_tool_call_request needs an id: it is how the result is found");
   const conversation = core.conversation(event.scope);
   const tool = findTool(core, event.scope, event.name);
-  const call = newCall(core.newId("c"), tool, tool?.modelName ?? event.name, event.input);
+  const call = newCall(core.newId("c"), tool, tool?.modelName ?? event.name, event.input ?? {});
   call.requester = { connection: connection.id, id };
   begin(core, conversation, call);
 }

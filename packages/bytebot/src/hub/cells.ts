@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
-import { BytebotError, type Event } from "../wire/index.ts";
-import { MAX_ENTRY_EVENTS, type EventLog, type Pos } from "../log/index.ts";
+import { BytebotError } from "../wire/index.ts";
+import { fits, MAX_ENTRY_EVENTS, type EventLog, type NewEntry, type Pos } from "../log/index.ts";
 import type { Batch } from "./effects.ts";
 
 /** Well under an entry's limit, so that what is joined always fits. */
@@ -10,7 +10,7 @@ const UNAVAILABLE_MS = 30_000;
 interface Cell {
   name: string;
   pos: Pos;
-  state: "idle" | "appending";
+  state: "idle" | "busy";
   waiting: Batch[];
 }
 
@@ -44,24 +44,22 @@ export class Cells {
 
   /** Resolves when nothing waits for the log. */
   async settled(): Promise<void> {
-    while ([...this.cells.values()].some((cell) => cell.state === "appending")) {
+    while ([...this.cells.values()].some((cell) => cell.state === "busy")) {
       await new Promise<void>((resolve) => this.quiet.push(resolve));
     }
   }
 
   private pump(cell: Cell): void {
     while (cell.state === "idle" && cell.waiting.length > 0) {
-      const first = cell.waiting[0]!;
-      if (first.append.length === 0) {
-        cell.waiting.shift();
-        this.carryOut(first);
+      if (cell.waiting[0]!.append.length === 0) {
+        this.carry(cell, [cell.waiting.shift()!]);
         continue;
       }
-      const batches = take(cell.waiting);
-      cell.state = "appending";
-      this.append(cell, batches).then(
-        () => this.done(cell, batches),
-        (error: unknown) => this.giveUp(cell, batches, BytebotError.from(error)),
+      const joined = take(cell.waiting);
+      cell.state = "busy";
+      this.append(cell, joined).then(
+        () => this.done(cell, joined.batches),
+        (error: unknown) => this.giveUp(cell, joined.batches, BytebotError.from(error)),
       );
     }
     const quiet = this.quiet;
@@ -69,18 +67,25 @@ export class Cells {
     for (const resolve of quiet) resolve();
   }
 
-  private async append(cell: Cell, batches: Batch[]): Promise<void> {
-    const events = batches.flatMap((batch) => batch.append);
-    const place = await this.commit(cell, { id: randomUUID(), events });
+  /** What carrying out leads to waits its turn: a cell's order holds whatever calls back. */
+  private carry(cell: Cell, batches: Batch[]): void {
+    cell.state = "busy";
+    for (const batch of batches) this.carryOut(batch);
+    cell.state = "idle";
+  }
+
+  private async append(cell: Cell, { batches, lines }: Joined): Promise<void> {
+    const events = batches.length === 1 ? batches[0]!.append : batches.flatMap((batch) => batch.append);
+    const place = await this.commit(cell, { id: randomUUID(), events, lines });
     cell.pos = place.pos;
-    for (const [index, event] of events.entries()) {
-      event["seq"] = place.pos * MAX_ENTRY_EVENTS + index;
-      event["cursor"] = `${place.cursor}.${index}`;
+    for (let index = 0; index < events.length; index++) {
+      events[index]!["seq"] = place.pos * MAX_ENTRY_EVENTS + index;
+      events[index]!["cursor"] = `${place.cursor}.${index}`;
     }
   }
 
   /** The outcome of an `unavailable` append is unknown: the same id again finds out (rule LOG-4). */
-  private async commit(cell: Cell, entry: { id: string; events: Event[] }): ReturnType<EventLog["append"]> {
+  private async commit(cell: Cell, entry: NewEntry): ReturnType<EventLog["append"]> {
     const until = performance.now() + UNAVAILABLE_MS;
     for (let wait = 50; ; wait = Math.min(wait * 2, 2000)) {
       try {
@@ -99,8 +104,7 @@ export class Cells {
   }
 
   private done(cell: Cell, batches: Batch[]): void {
-    cell.state = "idle";
-    for (const batch of batches) this.carryOut(batch);
+    this.carry(cell, batches);
     this.pump(cell);
   }
 
@@ -114,18 +118,24 @@ export class Cells {
   }
 }
 
-/** The batches at the front that fit one entry; those without events ride along. */
-function take(waiting: Batch[]): Batch[] {
-  const batches: Batch[] = [];
-  let events = 0;
-  let bytes = 0;
-  while (waiting.length > 0) {
-    const next = waiting[0]!;
-    const size = next.append.reduce((sum, event) => sum + JSON.stringify(event).length * 2, 0);
-    if (batches.length > 0 && (events + next.append.length > MAX_ENTRY_EVENTS || bytes + size > JOIN_BYTES)) break;
+interface Joined {
+  batches: Batch[];
+  lines: string[];
+}
+
+/** The batches at the front that fit one entry, and their events as JSON; those without events ride along. */
+function take(waiting: Batch[]): Joined {
+  const batches = [waiting.shift()!];
+  const lines = encoded(batches[0]!);
+  for (let next = waiting[0]; next; next = waiting[0]) {
+    const more = encoded(next);
+    if (lines.length + more.length > MAX_ENTRY_EVENTS || !fits([...lines, ...more], JOIN_BYTES)) break;
+    lines.push(...more);
     batches.push(waiting.shift()!);
-    events += next.append.length;
-    bytes += size;
   }
-  return batches;
+  return { batches, lines };
+}
+
+function encoded(batch: Batch): string[] {
+  return batch.append.map((event) => JSON.stringify(event));
 }

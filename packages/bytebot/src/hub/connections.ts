@@ -32,16 +32,17 @@ export function sync(core: Core, id: ConnectionId, event: Sync): void {
   if (outside !== undefined) throw new BytebotError("not_found", `no scope "${outside}" in the grant of ${offer.name}`);
   refuseWhatIsNotBuilt(event);
 
-  const others = [...core.all()];
+  const others = core.all();
   const grant = narrow(offer, event, scopes, {
     primary: others.some((other) => other.grant.kind === event.kind && other.grant.primary),
     controller: others.some((other) => other.grant.controller),
   });
   const synced: Synced = { state: "synced", id, offer, grant, joining: new Set() };
   core.connections.set(id, synced);
+  core.relist();
   const limits = limitsFor(grant.kind);
   core.effect(undefined, { type: "clear", key: `sync:${id}` });
-  core.effect(undefined, { type: "observe", event: { ...event, from: offer.componentId, ts: core.now } });
+  core.effect(undefined, { type: "observe", event: { ...event, from: offer.componentId, ts: core.now }, by: id });
   core.effect(undefined, { type: "limit", to: id, limits });
   core.send(undefined, id, {
     event_type: "bb_sync_ack",
@@ -63,12 +64,18 @@ export function sync(core: Core, id: ConnectionId, event: Sync): void {
 
 /** What a newer issue of the protocol's own text allows and this Hub cannot do yet is refused by name, not half done. */
 function refuseWhatIsNotBuilt(event: Sync): void {
+  if (event.resume !== undefined) {
+    throw new BytebotError(
+      "unavailable",
+      "resume: this Hub does not replay yet; join without it, and ask bb_history_request",
+    );
+  }
   if (event.kind !== "infer") return;
   const shape = event.capabilities?.["api_shape"];
   if (shape !== undefined && shape !== "anthropic") {
     throw new BytebotError(
       "unavailable",
-      `capabilities.api_shape "${String(shape)}": this Hub sends canonical ("anthropic") blocks only`,
+      `capabilities.api_shape ${JSON.stringify(shape)}: this Hub sends canonical ("anthropic") blocks only`,
     );
   }
   const tools = event.capabilities?.["tools"];
@@ -81,6 +88,7 @@ export function closed(core: Core, id: ConnectionId, reason: string): void {
   const connection = core.connections.get(id);
   if (!connection) return;
   core.connections.delete(id);
+  core.relist();
   core.effect(undefined, { type: "clear", key: `sync:${id}` });
   if (connection.state === "new") return;
   core.effect(undefined, {

@@ -51,7 +51,7 @@ export const defaultLimits: CoreLimits = {
 
 /** What one part of a conversation tells the others (see `raise`). */
 export type Happened =
-  | { type: "call_ended"; conversation: Conversation }
+  | { type: "call_ended"; conversation: Conversation; call: Call }
   | { type: "approval_answered"; conversation: Conversation; call: Call; choice: string; outcome: string };
 
 const MAX_ENDED = 1000;
@@ -77,6 +77,10 @@ export class Core {
   /** A context is part of the app: its absence is an error, not a default. */
   contextExpected = false;
   now = 0;
+  /** Those of `all()` that are shown events. */
+  uis: readonly Synced[] = [];
+  telemetry: readonly Synced[] = [];
+  private list: readonly Synced[] = [];
   private out: Batch[] = [];
   private happened: Happened[] = [];
 
@@ -126,6 +130,11 @@ export class Core {
     this.effect(scope, { type: "send", to, event, ...(like ? { like } : {}) });
   }
 
+  /** Asks whoever works on this request or call to stop (rule INT-3). */
+  cancel(scope: string, to: ConnectionId, target: string, reason: string): void {
+    this.send(scope, to, { event_type: "bb_cancel", target, scope, reason });
+  }
+
   /** Tells one connection that what it sent was refused. */
   refuse(to: ConnectionId, error: BytebotError, inReplyTo?: unknown): void {
     const reply = typeof inReplyTo === "string" ? { in_reply_to: inReplyTo } : {};
@@ -138,8 +147,15 @@ export class Core {
   }
 
   /** The synced connections, in the order they were opened. */
-  *all(): Iterable<Synced> {
-    for (const connection of this.connections.values()) if (connection.state === "synced") yield connection;
+  all(): readonly Synced[] {
+    return this.list;
+  }
+
+  /** A connection has synced or is gone. */
+  relist(): void {
+    this.list = [...this.connections.values()].filter((connection) => connection.state === "synced");
+    this.uis = this.list.filter(({ grant }) => grant.kind === "ui");
+    this.telemetry = this.list.filter(({ grant }) => grant.kind === "telemetry");
   }
 
   conversation(scope: string): Conversation {

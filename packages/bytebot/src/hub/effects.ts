@@ -9,7 +9,7 @@ export type Effect =
   /** To every reader of the event's scope, live only. */
   | { type: "publish"; event: Event }
   /** For telemetry and `events()` alone: it was received, and is not sent on. */
-  | { type: "observe"; event: Event }
+  | { type: "observe"; event: Event; by?: ConnectionId }
   /** Answers an input or a reply: the input is durable now. */
   | { type: "ack"; to: ConnectionId; inReplyTo: string; of?: Event; fate?: string }
   | { type: "timer"; key: string; at: number }

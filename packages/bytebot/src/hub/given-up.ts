@@ -10,7 +10,7 @@ export function giveUp(core: Core, cell: string, error: BytebotError): void {
     if (conversation.cell !== cell) continue;
     for (const [request, pending] of core.pending) {
       if (pending.scope !== scope) continue;
-      core.send(undefined, pending.to, { event_type: "bb_cancel", target: request, reason: "the log failed" });
+      core.cancel(scope, pending.to, request, "the log failed");
       core.drop(request);
     }
     for (const id of conversation.questions.keys()) core.questions.delete(id);

@@ -207,7 +207,7 @@ export class Hub {
         this.readers.observe(effect.event);
         return this.readers.publish(effect.event);
       case "observe":
-        return this.readers.observe(effect.event);
+        return this.readers.observe(effect.event, effect.by);
       case "ack": {
         const seq = effect.of?.["seq"];
         const ack = { event_type: "bb_ack", in_reply_to: effect.inReplyTo, ts: this.clock.now() };
@@ -244,7 +244,7 @@ export class Hub {
     const connection = this.core.connections.get(to);
     if (connection?.state === "synced") this.readers.deliver(connection, stamped);
     else this.open.get(to)?.link?.send(stamped);
-    this.readers.observe(stamped);
+    this.readers.observe(stamped, to);
   }
 
   private control(to: ConnectionId, event: Event): void {

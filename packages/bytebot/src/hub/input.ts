@@ -10,9 +10,10 @@ import { start } from "./turn.ts";
 export function userEvent(core: Core, connection: Synced, event: UserEvent): void {
   const conversation = core.conversation(event.scope);
   if (seenBefore(core, conversation, connection, event)) return;
-  const content = event.content ?? (event.text === undefined ? [] : [{ type: "text" as const, text: event.text }]);
+  const said = event.text === undefined ? [] : [{ type: "text" as const, text: event.text }];
+  const content = event.content && event.content.length > 0 ? event.content : said;
   if (content.length === 0) {
-    forget(conversation, connection, event);
+    forget(conversation, connection, event.id);
     throw new BytebotError("invalid_params", "user_event has neither text nor content");
   }
   const id = event.id ?? core.newId("e");
@@ -43,7 +44,12 @@ export function turnRequest(core: Core, connection: Synced, event: TurnRequest):
     content,
     from: connection.offer.componentId,
   };
-  const input: Input = { id: echo.id, event: echo, content, requester: { connection: connection.id, id: event.id } };
+  const input: Input = {
+    id: echo.id,
+    event: echo,
+    content,
+    requester: { connection: connection.id, id: event.id, ...(event.call_id ? { callId: event.call_id } : {}) },
+  };
   accept(core, connection, conversation, input, "queue", undefined);
 }
 
@@ -61,7 +67,7 @@ function accept(
   const busy = turn !== undefined;
   const waiting = queue.length + (turn?.steers.length ?? 0);
   if (busy && (mode === "refuse" || waiting >= core.limits.queue)) {
-    conversation.seen.delete(`${connection.offer.componentId} ${answerTo ?? ""}`);
+    forget(conversation, connection, input.requester?.id ?? answerTo);
     if (input.requester || answerTo === undefined)
       throw new BytebotError("overloaded", `${waiting} inputs wait in "${scope}"`, { retryable: true });
     return core.effect(scope, { type: "ack", to: connection.id, inReplyTo: answerTo, fate: "refused" });
@@ -72,7 +78,7 @@ function accept(
   if (answerTo !== undefined) {
     const ack: Effect = { type: "ack", to: connection.id, inReplyTo: answerTo, of: input.event, fate };
     core.effect(scope, ack);
-    remember(conversation, connection.offer.componentId, answerTo, ack);
+    remember(core, conversation, { connection: connection.id, id: answerTo }, ack);
   }
   if (!busy) return start(core, conversation, input);
   if (steering) turn.steers.push(input);
@@ -85,6 +91,7 @@ function accept(
 
 /** Stops what was started in the scope and below before it, and nothing else (rules INT-1 to INT-5). */
 export function interrupt(core: Core, connection: Synced, event: Interrupt): void {
+  if (seenBefore(core, core.conversation(event.scope), connection, event)) return;
   const from = connection.offer.componentId;
   const reached = within(core, event.scope);
   const logged = new Map<string, ReturnType<Core["append"]>>();
@@ -95,7 +102,9 @@ export function interrupt(core: Core, connection: Synced, event: Interrupt): voi
   }
   if (event.id !== undefined) {
     const own = logged.get(event.scope) ?? logged.values().next().value;
-    core.effect(event.scope, { type: "ack", to: connection.id, inReplyTo: event.id, ...(own ? { of: own } : {}) });
+    const ack: Effect = { type: "ack", to: connection.id, inReplyTo: event.id, ...(own ? { of: own } : {}) };
+    remember(core, core.conversation(event.scope), { connection: connection.id, id: event.id }, ack);
+    core.effect(event.scope, ack);
   }
   for (const conversation of reached) stopConversation(core, conversation, event.reason ?? "interrupt", true);
 }

@@ -19,25 +19,23 @@ export function present(logged: Event): Event | undefined {
   }
 }
 
-/** Fields that hold what people and models said: left out of what telemetry sees, unless it was granted. */
-const CONTENT = [
-  "text",
-  "content",
-  "delta",
-  "block",
-  "input",
-  "messages",
-  "system",
-  "history",
-  "value",
-  "prompt",
-  "tools",
-  "approval",
-  "events",
-];
+/**
+ * The fields of an event that say nothing of what people and models said: all that telemetry sees without the content
+ * grant. A list of what may pass, so that a field nobody thought of does not (rule KND-4).
+ */
+const BARE = new Set(
+  (
+    "event_type id in_reply_to scope seq cursor ts from observed kind index block_type n merged round attempt loop_id " +
+    "call_id name model stream status success synthetic stop_reason usage state fate outcome by mode type primary " +
+    "controller owner input_capable language protocol_version capabilities component_id limits hub deadline_ts expires_at " +
+    "code retryable retry_after_ms target history_whole fraction more"
+  ).split(" "),
+);
 
 export function withoutContent(event: Event): Event {
-  const bare = { ...event };
-  for (const field of CONTENT) delete bare[field];
+  const bare: Event = { event_type: event.event_type };
+  for (const field in event) if (BARE.has(field)) bare[field] = event[field];
+  const error = event["error"] as { code?: unknown; retryable?: unknown } | undefined;
+  if (error) bare["error"] = { code: error.code, retryable: error.retryable };
   return bare;
 }

@@ -1,6 +1,7 @@
 import { BytebotError, type Event, type InputReply, type InputRequest } from "../wire/index.ts";
 import type { Core } from "./core.ts";
 import { mayTouch } from "./grants.ts";
+import { reply, seenBefore } from "./seen.ts";
 import type { Call, Conversation, Question, Synced } from "./state.ts";
 import { schemaCheck } from "./tools.ts";
 
@@ -17,6 +18,7 @@ export function ask(core: Core, connection: Synced, event: InputRequest): void {
   const scope = call?.conversation.scope ?? event.scope;
   if (scope === undefined) throw new BytebotError("invalid_params", "the question has no scope: name one");
   if (event.schema) schemaCheck(event.schema, "the question");
+  if (seenBefore(core, core.conversation(scope), connection, event)) return;
   const asker: Question["asker"] = call
     ? { type: "call", connection: connection.id, request: event.id, call: call.call }
     : { type: "context", connection: connection.id, request: event.id };
@@ -42,10 +44,15 @@ export function open(
   core.questions.set(question.id, conversation);
   core.append(scope, event);
   if (asker.type === "call") pauseClock(core, asker.call);
-  const somebody = [...core.all()].some((other) => other.grant.inputCapable && mayTouch(other, scope));
+  const somebody = core.uis.some((ui) => mayAnswer(ui) && mayTouch(ui, scope));
   if (!somebody) return resolve(core, conversation, question, "expired");
   core.effect(scope, { type: "timer", key: `question:${question.id}`, at: expires });
   core.settle(conversation);
+}
+
+/** It may answer, and it asked to see questions. */
+function mayAnswer({ grant }: Synced): boolean {
+  return grant.inputCapable && (grant.types?.has("input_strict") ?? true);
 }
 
 /** The first valid answer wins; an invalid one is refused and the question stays open. */
@@ -56,12 +63,9 @@ export function answer(core: Core, connection: Synced, event: InputReply): void 
   const { conversation, question } = found;
   const accepted = event.outcome === "accepted";
   if (accepted) checkValue(question, event.value);
-  core.effect(conversation.scope, {
-    type: "ack",
-    to: connection.id,
-    inReplyTo: event.id ?? event.in_reply_to,
-  });
-  resolve(core, conversation, question, accepted ? "accepted" : "declined", event.value, connection.offer.componentId);
+  const value = accepted ? event.value : undefined;
+  resolve(core, conversation, question, accepted ? "accepted" : "declined", value, connection.offer.componentId);
+  core.effect(conversation.scope, { type: "ack", to: connection.id, inReplyTo: event.id ?? event.in_reply_to });
 }
 
 function checkValue(question: Question, value: unknown): void {
@@ -99,14 +103,16 @@ export function resolve(
     core.raise({ type: "approval_answered", conversation, call: asker.call, choice, outcome });
   } else {
     if (asker.type === "call") resumeClock(core, conversation, asker.call);
-    core.send(scope, asker.connection, {
+    const answer = {
       event_type: "bb_input_result",
       in_reply_to: asker.request,
       scope,
       success: outcome === "accepted",
       outcome,
-      ...(outcome === "accepted" ? { value } : { error: notAnswered(outcome) }),
-    });
+      ...(value === undefined ? {} : { value }),
+      ...(outcome === "accepted" ? {} : { error: notAnswered(outcome) }),
+    };
+    reply(core, conversation, { connection: asker.connection, id: asker.request }, answer);
   }
   core.settle(conversation);
 }

@@ -1,11 +1,12 @@
-import { cellOf, mayReceive, type Event } from "../wire/index.ts";
+import { cellOf, limitsFor, mayReceive, type Event } from "../wire/index.ts";
 import type { Link } from "../transport/index.ts";
 import type { Core } from "./core.ts";
+import type { ConnectionId } from "./effects.ts";
 import { mayTouch } from "./grants.ts";
 import { withoutContent } from "./present.ts";
 import type { Synced } from "./state.ts";
 
-/** What one connection may have queued before it counts as too slow, in bytes. */
+/** What one connection may have queued, beside the largest line it may get, before it counts as too slow; in bytes. */
 const SLOW_BYTES = 8 * 1024 * 1024;
 const TELEMETRY_BYTES = 1024 * 1024;
 
@@ -25,7 +26,7 @@ export class Readers {
   readonly watchers = new Set<Watcher>();
   private readonly core: Core;
   private readonly out: ReaderOutput;
-  private readonly dropped = new Map<string, number>();
+  private readonly dropped = new WeakMap<Synced, number>();
 
   constructor(core: Core, out: ReaderOutput) {
     this.core = core;
@@ -36,29 +37,32 @@ export class Readers {
   publish(event: Event): void {
     const scope = event["scope"];
     if (typeof scope !== "string") return;
+    const { uis } = this.core;
+    // What can no longer change is encoded once for all of them.
+    if (uis.length > 1) Object.freeze(event);
     const cell = cellOf(scope);
-    for (const reader of this.core.all()) {
-      if (reader.grant.kind !== "ui" || reader.joining.has(cell) || !mayTouch(reader, scope)) continue;
-      if (reader.grant.types && !reader.grant.types.has(event.event_type)) continue;
-      this.show(reader, event);
-    }
+    for (const reader of uis) if (!reader.joining.has(cell) && mayTouch(reader, scope)) this.show(reader, event);
   }
 
-  /** One event to one UI; a question goes only to those who may answer, the primary marked. */
+  /** One event to one UI, if it asked for its type; a question goes only to those who may answer, the primary marked. */
   show(reader: Synced, event: Event): void {
+    const { types, inputCapable, primary } = reader.grant;
+    if (types && !types.has(event.event_type)) return;
     if (event.event_type !== "input_strict") return this.deliver(reader, event);
-    if (!reader.grant.inputCapable) return;
-    this.deliver(reader, reader.grant.primary ? { ...event, primary: true } : event);
+    if (inputCapable) this.deliver(reader, primary ? { ...event, primary: true } : event);
   }
 
-  /** To telemetry and `events()`: everything that passes, once, as stamped. Telemetry cannot slow or break a turn. */
-  observe(event: Event): void {
+  /**
+   * To telemetry and `events()`: everything that passes, once, as stamped; `but`: the connection whose own it is.
+   * Telemetry cannot slow or break a turn.
+   */
+  observe(event: Event, but?: ConnectionId): void {
     for (const watch of this.watchers) watch(event);
     let whole: Event | undefined;
     let bare: Event | undefined;
     const scope = event["scope"];
-    for (const reader of this.core.all()) {
-      if (reader.grant.kind !== "telemetry") continue;
+    for (const reader of this.core.telemetry) {
+      if (reader.id === but) continue;
       if (typeof scope === "string" ? !mayTouch(reader, scope) : !reader.grant.scopes.includes("*")) continue;
       if (reader.grant.types && !reader.grant.types.has(event.event_type)) continue;
       if (reader.grant.content) this.sample(reader, (whole ??= { ...event, observed: true }));
@@ -69,25 +73,25 @@ export class Readers {
   deliver(to: Synced, event: Event): void {
     const link = this.out.link(to.id);
     if (!link) return;
-    const controls = to.grant.controller || to.grant.owner;
-    if (!sinkAllows(to.grant.scopes, event) || !mayReceive(to.grant.kind, controls, event.event_type)) {
+    const { kind, scopes, controller, owner } = to.grant;
+    if (!sinkAllows(scopes, event) || !mayReceive(kind, controller || owner, event.event_type)) {
       return this.out.breach(to.id, event);
     }
     link.send(event);
-    if (link.buffered > SLOW_BYTES) this.out.tooSlow(to.id);
+    if (link.buffered > SLOW_BYTES + limitsFor(kind).line_bytes) this.out.tooSlow(to.id);
   }
 
   /** Telemetry is the first to lose events, and is told how many. */
   private sample(reader: Synced, event: Event): void {
     const link = this.out.link(reader.id);
     if (!link) return;
-    const missed = this.dropped.get(reader.id) ?? 0;
+    const missed = this.dropped.get(reader) ?? 0;
     if (link.buffered > TELEMETRY_BYTES) {
-      this.dropped.set(reader.id, missed + 1);
+      this.dropped.set(reader, missed + 1);
       return;
     }
     if (missed > 0) {
-      this.dropped.delete(reader.id);
+      this.dropped.delete(reader);
       const message = `${missed} events were dropped: this telemetry reads too slowly`;
       link.send({ event_type: "bb_error", code: "overloaded", message, retryable: false, data: { dropped: missed } });
     }

@@ -1,7 +1,7 @@
 import { BytebotError, type Event } from "../wire/index.ts";
 import type { Core } from "./core.ts";
 import type { Effect } from "./effects.ts";
-import type { Conversation, Synced } from "./state.ts";
+import type { Asker, Conversation, Synced } from "./state.ts";
 
 const MAX_SEEN = 256;
 
@@ -30,17 +30,21 @@ export function seenBefore(core: Core, conversation: Conversation, connection: S
 }
 
 /** Keeps the answer for whoever asks again. */
-export function remember(
-  conversation: Conversation,
-  componentId: string | undefined,
-  id: string,
-  answer: Effect,
-): void {
-  const seen = conversation.seen.get(`${componentId ?? ""} ${id}`);
+export function remember(core: Core, conversation: Conversation, to: Asker, answer: Effect): void {
+  const componentId = core.synced(to.connection)?.offer.componentId;
+  const seen = conversation.seen.get(`${componentId ?? ""} ${to.id}`);
   if (seen) seen.answer = answer;
 }
 
+/** Answers a request, now and whenever it is sent again. */
+export function reply(core: Core, conversation: Conversation, to: Asker, event: Event, like?: Event): void {
+  event["ts"] = core.now;
+  const answer: Effect = { type: "send", to: to.connection, event, ...(like ? { like } : {}) };
+  remember(core, conversation, to, answer);
+  core.effect(conversation.scope, answer);
+}
+
 /** It was refused, so it was not seen: the same id may come again. */
-export function forget(conversation: Conversation, connection: Synced, event: Event): void {
-  conversation.seen.delete(`${connection.offer.componentId} ${String(event["id"])}`);
+export function forget(conversation: Conversation, connection: Synced, id: unknown): void {
+  conversation.seen.delete(`${connection.offer.componentId} ${String(id)}`);
 }

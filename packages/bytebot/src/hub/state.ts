@@ -25,12 +25,18 @@ export interface Tool {
   validate: (input: unknown) => string | undefined;
 }
 
+/** Who waits for the answer to which request of its own. */
+export interface Asker {
+  connection: ConnectionId;
+  id: string;
+}
+
 export interface Input {
   id: string;
   event: Event;
   content: Block[];
-  /** Whoever waits for the whole turn: `bb_turn_request`. */
-  requester?: { connection: ConnectionId; id: string };
+  /** Whoever waits for the whole turn: `bb_turn_request`; from a tool, within its call. */
+  requester?: Asker & { callId?: string };
 }
 
 /** A block of the running inference, as far as it has come. */
@@ -61,7 +67,7 @@ export interface Call {
   status?: CallStatus;
   content?: Block[];
   /** The owner that asked for it directly. */
-  requester?: { connection: ConnectionId; id: string };
+  requester?: Asker;
 }
 
 /** Where a turn stands: exactly one thing is awaited. */

@@ -1,4 +1,14 @@
-import { as, BytebotError, isKnown, maySend, validate, type Event, type InferChunk } from "../wire/index.ts";
+import {
+  as,
+  BytebotError,
+  isKnown,
+  maySend,
+  validate,
+  type Event,
+  type EventOf,
+  type EventType,
+  type InferChunk,
+} from "../wire/index.ts";
 import { chunk } from "./blocks.ts";
 import * as calls from "./calls.ts";
 import * as connections from "./connections.ts";
@@ -11,7 +21,7 @@ import { joined } from "./join.ts";
 import * as questions from "./questions.ts";
 import { seenBefore } from "./seen.ts";
 import type { Conversation, Synced, Turn } from "./state.ts";
-import { graceOver } from "./stop.ts";
+import { graceOver, stopChildren } from "./stop.ts";
 import { register } from "./tools.ts";
 import { allCallsEnded, finish, inferred, rendered, retry } from "./turn.ts";
 
@@ -52,8 +62,10 @@ function begin(core: Core, input: StepInput): void {
 
 function goOn(core: Core, happened: Happened): void {
   const { conversation } = happened;
-  if (happened.type === "call_ended") allCallsEnded(core, conversation);
-  else calls.approvalGiven(core, conversation, happened.call, happened.choice, happened.outcome);
+  if (happened.type === "call_ended") {
+    stopChildren(core, conversation.scope, happened.call);
+    allCallsEnded(core, conversation);
+  } else calls.approvalGiven(core, conversation, happened.call, happened.choice, happened.outcome);
 }
 
 /** One event from one connection. What is wrong with it goes back to its sender as `bb_error`; the link goes on (rule ERR-2). */
@@ -160,46 +172,47 @@ function deliver(core: Core, connection: Synced, event: Event): void {
     case "bb_infer_result": {
       const at = inTurn(core, connection, event);
       if (at?.turn.phase.step === "inferring")
-        inferred(core, at.conversation, at.turn, at.turn.phase, as("bb_infer_result", event));
+        inferred(core, at.conversation, at.turn, at.turn.phase, typed("bb_infer_result", event));
       return;
     }
     case "bb_context_render_result": {
       const at = inTurn(core, connection, event);
-      core.effect(at?.conversation.scope, {
-        type: "observe",
-        event: { ...event, scope: at?.conversation.scope ?? "", from: connection.offer.componentId },
-      });
       if (at?.turn.phase.step !== "rendering") return;
+      const { scope } = at.conversation;
+      core.effect(scope, {
+        type: "observe",
+        event: { ...event, scope, from: connection.offer.componentId, ts: core.now },
+      });
       core.drop(at.turn.phase.request);
-      return rendered(core, at.conversation, at.turn, as("bb_context_render_result", event));
+      return rendered(core, at.conversation, at.turn, typed("bb_context_render_result", event));
     }
     case "user_event":
-      return userEvent(core, connection, as("user_event", event));
+      return userEvent(core, connection, typed("user_event", event));
     case "interrupt":
-      return interrupt(core, connection, as("interrupt", event));
+      return interrupt(core, connection, typed("interrupt", event));
     case "input_reply":
-      return questions.answer(core, connection, as("input_reply", event));
+      return questions.answer(core, connection, typed("input_reply", event));
     case "bb_input_request":
-      return questions.ask(core, connection, as("bb_input_request", event));
+      return questions.ask(core, connection, typed("bb_input_request", event));
     case "bb_tool_register":
-      return register(core, connection, as("bb_tool_register", event));
+      return register(core, connection, typed("bb_tool_register", event));
     case "bb_tool_call_result":
-      return late(core, connection, event["call_id"])
-        ? undefined
-        : calls.result(core, connection, as("bb_tool_call_result", event));
+      if (!late(core, connection, event, event["call_id"]))
+        calls.result(core, connection, typed("bb_tool_call_result", event));
+      return;
     case "bb_tool_progress":
-      return late(core, connection, event["call_id"])
-        ? undefined
-        : calls.progress(core, connection, as("bb_tool_progress", event));
+      if (!late(core, connection, event, event["call_id"]))
+        calls.progress(core, connection, typed("bb_tool_progress", event));
+      return;
     case "bb_tool_call_request": {
-      const request = as("bb_tool_call_request", event);
+      const request = typed("bb_tool_call_request", event);
       if (seenBefore(core, core.conversation(request.scope), connection, event)) return;
       return calls.request(core, connection, request);
     }
     case "bb_turn_request":
-      return turnRequest(core, connection, as("bb_turn_request", event));
+      return turnRequest(core, connection, typed("bb_turn_request", event));
     case "bb_policy":
-      core.policy = as("bb_policy", event).rules;
+      core.policy = typed("bb_policy", event).rules;
       return core.send(undefined, connection.id, {
         event_type: "bb_policy_result",
         in_reply_to: String(event["id"]),
@@ -233,9 +246,14 @@ function deliver(core: Core, connection: Synced, event: Event): void {
   }
 }
 
+/** `route` has checked it against its schema. */
+function typed<Type extends EventType>(_type: Type, event: Event): EventOf<Type> {
+  return event as EventOf<Type>;
+}
+
 /** The turn whose open request this answers. Undefined: it came too late, and is for the audit only. */
 function inTurn(core: Core, connection: Synced, event: Event): { conversation: Conversation; turn: Turn } | undefined {
-  const request = String(event["in_reply_to"] ?? "");
+  const request = event["in_reply_to"] as string;
   const pending = core.pending.get(request);
   if (pending?.to === connection.id) {
     const conversation = core.conversations.get(pending.scope);
@@ -244,22 +262,22 @@ function inTurn(core: Core, connection: Synced, event: Event): { conversation: C
     }
     if (conversation?.turn) return { conversation, turn: conversation.turn };
   }
-  if (late(core, connection, request)) {
-    core.effect(undefined, { type: "observe", event: { ...event, from: connection.offer.componentId } });
-    return undefined;
-  }
+  if (late(core, connection, event, request)) return undefined;
   throw new BytebotError(
     "not_found",
     `${event.event_type}: no open request "${request}" at this connection; in_reply_to is the id of the request`,
   );
 }
 
-function late(core: Core, connection: Synced, request: unknown): boolean {
-  return core.ended.get(String(request)) === connection.id;
+/** Its request has ended without it: it is for the audit only (rule ENV-4). */
+function late(core: Core, connection: Synced, event: Event, request: unknown): boolean {
+  if (core.ended.get(String(request)) !== connection.id) return false;
+  core.effect(undefined, { type: "observe", event: { ...event, from: connection.offer.componentId, ts: core.now } });
+  return true;
 }
 
 function components(core: Core, id: string): Event {
-  const all = [...core.all()].map(({ offer, grant }) => ({
+  const all = core.all().map(({ offer, grant }) => ({
     component_id: offer.componentId,
     name: offer.name,
     kind: grant.kind,
@@ -308,7 +326,7 @@ function silent(core: Core, request: string, who: string): void {
     return core.effect(conversation.scope, { type: "timer", key: `infer:${request}`, at: phase.heard + inferIdleMs });
   }
   const ms = phase.step === "inferring" ? inferIdleMs : renderMs;
-  core.send(conversation.scope, pending.to, { event_type: "bb_cancel", target: request, reason: "timeout" });
+  core.cancel(conversation.scope, pending.to, request, "timeout");
   const error = {
     code: phase.step === "rendering" ? "unavailable" : "timeout",
     message: `${who} was silent for ${ms / 1000} s`,

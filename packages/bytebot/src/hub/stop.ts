@@ -1,7 +1,9 @@
+import { tenantOf } from "../wire/index.ts";
 import * as calls from "./calls.ts";
 import type { Core } from "./core.ts";
 import { cancelQuestions } from "./questions.ts";
-import type { Conversation, Input } from "./state.ts";
+import { reply } from "./seen.ts";
+import type { Call, Conversation, Input } from "./state.ts";
 import { finishStopped } from "./turn.ts";
 
 /**
@@ -19,7 +21,7 @@ export function stopConversation(core: Core, conversation: Conversation, reason:
     core.effect(scope, { type: "timer", key: `grace:${scope}`, at: core.now + core.limits.graceMs });
     const { phase } = turn;
     if (phase.step === "rendering" || phase.step === "inferring") {
-      core.send(scope, phase.to, { event_type: "bb_cancel", target: phase.request, reason });
+      core.cancel(scope, phase.to, phase.request, reason);
     }
   }
   cancelQuestions(core, conversation, () => true);
@@ -33,15 +35,29 @@ export function stopConversation(core: Core, conversation: Conversation, reason:
   core.settle(conversation);
 }
 
+/** A call has ended, so the child turns that it asked for are of no use any more (rule TRN-12). */
+export function stopChildren(core: Core, scope: string, call: Call): void {
+  for (const conversation of core.active.get(tenantOf(scope)) ?? []) {
+    const { turn, queue } = conversation;
+    const ofCall = ({ requester }: Input): boolean => requester?.callId === call.id;
+    const waiting = queue.filter(ofCall);
+    if (waiting.length > 0) {
+      conversation.queue = queue.filter((input) => !ofCall(input));
+      giveBack(core, conversation, waiting);
+    }
+    if (turn && ofCall(turn.input)) stopConversation(core, conversation, "its call has ended", false);
+  }
+}
+
 /** What was not delivered returns to who sent it. */
 function giveBack(core: Core, conversation: Conversation, inputs: Input[]): void {
   const { scope } = conversation;
   for (const input of inputs) {
     core.append(scope, { event_type: "input_state", id: input.id, scope, fate: "returned" });
     if (!input.requester) continue;
-    const { connection, id } = input.requester;
     const error = { code: "cancelled", message: "interrupted before it began", retryable: false };
-    core.send(scope, connection, { event_type: "bb_turn_result", in_reply_to: id, scope, success: false, error });
+    const answer = { event_type: "bb_turn_result", in_reply_to: input.requester.id, scope, success: false, error };
+    reply(core, conversation, input.requester, answer);
   }
 }
 

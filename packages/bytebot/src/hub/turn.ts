@@ -5,11 +5,12 @@ import {
   type StopReason,
   type WireError,
 } from "../wire/index.ts";
-import { finished, seenSoFar } from "./blocks.ts";
+import { finished, keepSeen } from "./blocks.ts";
 import { begin, callsOf } from "./calls.ts";
 import type { Core } from "./core.ts";
 import { addAssistant, addResults, addUser, copyMessages } from "./history.ts";
 import { plainRound, render, renderedRound } from "./round.ts";
+import { reply } from "./seen.ts";
 import type { Conversation, Input, Phase, Turn } from "./state.ts";
 
 type ToolUse = Extract<ReturnType<typeof finished>[number], { type: "tool_use" }>;
@@ -88,6 +89,13 @@ function infer(core: Core, conversation: Conversation, turn: Turn, round: NonNul
   core.effect(scope, { type: "timer", key: `infer:${request}`, at: core.now + core.limits.inferIdleMs });
 }
 
+/** An infer that says success has to say how it ended: the Hub alone interrupts. */
+const NO_END: WireError = {
+  code: "invalid_event",
+  message: "the infer said success with a stop_reason that is none: send success:false with the error",
+  retryable: false,
+};
+
 export function inferred(
   core: Core,
   conversation: Conversation,
@@ -97,16 +105,13 @@ export function inferred(
 ): void {
   const { scope } = conversation;
   core.drop(phase.request);
-  const ended = turn.stopping
-    ? undefined
-    : result.success
-      ? finished(core, conversation, turn, phase, result.content)
-      : undefined;
+  const said = result.success && result.stop_reason !== "interrupted" && result.stop_reason !== "error";
+  const ended = said && !turn.stopping ? finished(core, conversation, turn, phase, result.content) : undefined;
   const { content: _, ...logged } = result;
   core.append(scope, { ...logged, loop_id: turn.loopId, scope, round: turn.round, attempt: turn.attempt });
   if (result.usage) turn.usage = result.usage;
   if (turn.stopping) return finishStopped(core, conversation, turn);
-  if (!ended) return failed(core, conversation, turn, phase, result.error);
+  if (!ended) return failed(core, conversation, turn, phase, result.success ? NO_END : result.error);
   addAssistant(conversation.messages, ended);
   const uses = ended.filter((block): block is ToolUse => block.type === "tool_use");
   if (uses.length === 0) return finish(core, conversation, turn, result.stop_reason ?? "end_turn");
@@ -129,7 +134,7 @@ function failed(
     core.effect(conversation.scope, { type: "timer", key: `retry:${conversation.scope}`, at: core.now + wait });
     return;
   }
-  addAssistant(conversation.messages, seenSoFar(phase));
+  addAssistant(conversation.messages, keepSeen(core, conversation, turn, phase));
   finish(core, conversation, turn, "error", why);
 }
 
@@ -200,7 +205,8 @@ export function allCallsEnded(core: Core, conversation: Conversation): void {
 
 /** The turn ends as interrupted: what the person saw stays, marked. */
 export function finishStopped(core: Core, conversation: Conversation, turn: Turn): void {
-  if (turn.phase.step === "inferring") addAssistant(conversation.messages, seenSoFar(turn.phase));
+  const { phase } = turn;
+  if (phase.step === "inferring") addAssistant(conversation.messages, keepSeen(core, conversation, turn, phase));
   finish(core, conversation, turn, "interrupted");
 }
 
@@ -265,5 +271,5 @@ function answerRequester(
     stop_reason: stopReason,
     ...said,
   };
-  core.send(scope, requester.connection, success ? answer : { ...answer, error: why });
+  reply(core, conversation, requester, success ? answer : { ...answer, error: why });
 }

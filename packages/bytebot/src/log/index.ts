@@ -1,3 +1,4 @@
 export * from "./large.ts";
 export * from "./log.ts";
 export * from "./memory.ts";
+export * from "./size.ts";

@@ -1,32 +1,29 @@
 import { decode, wide, type BlobBlock, type Event } from "../wire/index.ts";
-import type { Entry, EventLog, NewEntry } from "./log.ts";
+import { fits, linesOf } from "./size.ts";
+import type { Entry, EventLog } from "./log.ts";
 
 /** An event above this many bytes lies beside its entry, as a blob. */
 const INLINE_BYTES = 64 * 1024;
 
 /** Any event fits: a large one is kept as a blob of its cell, and comes back whole when read. */
 export function withLargeEvents(log: EventLog): EventLog {
-  const put = async (cell: string, event: Event): Promise<Event> => {
-    const text = JSON.stringify(event);
-    if (text.length * 3 <= INLINE_BYTES) return event;
-    const bytes = Buffer.from(text);
-    if (bytes.length <= INLINE_BYTES) return event;
-    return { event_type: event.event_type, stored: await log.putBlob(cell, bytes) };
+  const put = async (cell: string, event: Event, line: string): Promise<Event> => {
+    if (fits([line], INLINE_BYTES)) return event;
+    return { event_type: event.event_type, stored: await log.putBlob(cell, Buffer.from(line)) };
   };
   const restore = async <E extends Entry>(cell: string, entry: E): Promise<E> => {
     if (!entry.events.some((event) => "stored" in event)) return entry;
     const events = await Promise.all(entry.events.map((event) => get(log, cell, event)));
     return { ...entry, events };
   };
-  const small = (entry: NewEntry): boolean =>
-    entry.events.every((event) => JSON.stringify(event).length * 3 <= INLINE_BYTES);
   return {
-    append: (cell, expected, entry) =>
-      small(entry)
-        ? log.append(cell, expected, entry)
-        : Promise.all(entry.events.map((event) => put(cell, event))).then((events) =>
-            log.append(cell, expected, { ...entry, events }),
-          ),
+    append: async (cell, expected, entry) => {
+      const lines = linesOf(entry);
+      if (fits(lines, INLINE_BYTES)) return log.append(cell, expected, { ...entry, lines });
+      const { lines: _, ...rest } = entry;
+      const events = await Promise.all(entry.events.map((event, index) => put(cell, event, lines[index]!)));
+      return log.append(cell, expected, { ...rest, events });
+    },
     async *read(cell, after) {
       for await (const entry of log.read(cell, after)) yield await restore(cell, entry);
     },

@@ -7,6 +7,8 @@ export type Pos = number;
 export interface NewEntry {
   id: string;
   events: readonly Event[];
+  /** The same events as JSON, one each, where the caller has them: what an engine measures and stores. */
+  lines?: readonly string[];
   /** A snapshot: what is below it may be trimmed. */
   base?: true;
 }

@@ -1,5 +1,6 @@
 import { createHash } from "node:crypto";
 import { BytebotError, type BlobBlock } from "../wire/index.ts";
+import { fits, linesOf } from "./size.ts";
 import {
   MAX_ENTRY_BYTES,
   MAX_ENTRY_EVENTS,
@@ -23,7 +24,9 @@ interface CellLog {
 /** The log in this process's memory: for tests and hubs whose conversations may be lost. */
 export class MemoryLog implements EventLog {
   private readonly cells = new Map<string, CellLog>();
-  private readonly order: (Entry & { cell: string })[] = [];
+  /** Every entry that is kept, by its place in the log's own order. */
+  private readonly order = new Map<number, Entry & { cell: string }>();
+  private last = 0;
   private readonly name = `m${createHash("sha256")
     .update(String(performance.timeOrigin + Math.random()))
     .digest("hex")
@@ -43,13 +46,14 @@ export class MemoryLog implements EventLog {
     }
     checkSize(entry);
     const pos = log.head + 1;
-    const cursor = `${this.name}:${this.order.length + 1}`;
-    const kept = { ...entry, pos, cursor, at: Date.now() };
+    const cursor = `${this.name}:${++this.last}`;
+    const { id, events, base } = entry;
+    const kept: Entry = { id, events, pos, cursor, at: Date.now(), ...(base ? { base } : {}) };
     log.head = pos;
     log.entries.push(kept);
     log.ids.set(entry.id, { pos, cursor });
     if (log.ids.size > 1000) log.ids.delete(log.ids.keys().next().value!);
-    this.order.push({ ...kept, cell });
+    this.order.set(this.last, { ...kept, cell });
     this.wake();
     return { pos, cursor };
   }
@@ -68,14 +72,13 @@ export class MemoryLog implements EventLog {
   }
 
   async *tail(cursors: string[], signal: AbortSignal): AsyncIterable<Entry & { cell: string }> {
-    let next = this.after(cursors);
+    let next = this.after(cursors) + 1;
     signal.addEventListener("abort", () => this.wake(), { once: true });
     while (!signal.aborted && this.state === "open") {
-      const entry = this.order[next];
-      if (entry) {
-        next++;
-        yield entry;
-      } else await new Promise<void>((resolve) => this.waiting.push(resolve));
+      const entry = this.order.get(next);
+      if (next <= this.last) next++;
+      if (entry) yield entry;
+      else if (next > this.last) await new Promise<void>((resolve) => this.waiting.push(resolve));
     }
   }
 
@@ -91,7 +94,8 @@ export class MemoryLog implements EventLog {
         "invalid_params",
         `cell "${cell}" has no base entry at ${base}: only below one may be trimmed`,
       );
-    log.entries.splice(0, at);
+    for (const { cursor } of log.entries.splice(0, at))
+      this.order.delete(Number(cursor.slice(cursor.lastIndexOf(":") + 1)));
     log.base = base;
   }
 
@@ -125,7 +129,7 @@ export class MemoryLog implements EventLog {
     if (cursors.length === 0) return 0;
     const own = cursors.map((cursor) => /^(.+):(\d+)$/.exec(cursor)).find((match) => match?.[1] === this.name);
     const position = Number(own?.[2]);
-    if (!own || position > this.order.length) {
+    if (!own || position > this.last) {
       throw new BytebotError("cursor_expired", `no cursor of this log among ${cursors.join(", ")}`);
     }
     return position;
@@ -141,9 +145,8 @@ export class MemoryLog implements EventLog {
 function checkSize(entry: NewEntry): void {
   if (entry.events.length > MAX_ENTRY_EVENTS)
     throw new BytebotError("too_large", `an entry holds ${MAX_ENTRY_EVENTS} events at most`);
-  const bytes = Buffer.byteLength(JSON.stringify(entry.events));
-  if (bytes > MAX_ENTRY_BYTES)
-    throw new BytebotError("too_large", `an entry of ${bytes} bytes; the limit is ${MAX_ENTRY_BYTES}`);
+  if (!fits(linesOf(entry), MAX_ENTRY_BYTES))
+    throw new BytebotError("too_large", `an entry of more than ${MAX_ENTRY_BYTES} bytes: keep large parts as blobs`);
 }
 
 function trimmed(cell: string, base: Pos): BytebotError {

@@ -55,13 +55,11 @@ export class Answers {
       .then(settle, (thrown: unknown) => settle(work.failed(failure(thrown, controller.signal, key))));
   }
 
-  /** True where the target is in flight here. */
-  cancel(target: unknown, reason: unknown): boolean {
-    const open = typeof target === "string" ? this.open.get(target) : undefined;
-    open?.cancel(
-      new BytebotError("cancelled", `cancelled: ${typeof reason === "string" ? reason : "the Hub asked to stop"}`),
-    );
-    return open !== undefined;
+  /** A target that is not in flight here was answered already. */
+  cancel(target: unknown, reason: unknown): void {
+    if (typeof target !== "string") return;
+    const why = typeof reason === "string" ? reason : "the Hub asked to stop";
+    this.open.get(target)?.cancel(new BytebotError("cancelled", `cancelled: ${why}`));
   }
 
   /** The connection is gone: everything is told to stop, and nothing can be answered. */

@@ -7,8 +7,12 @@ import type { Group } from "./group.ts";
 /** What a guard that was told to leave may still take, in milliseconds. */
 const LEAVE_MS = 1000;
 
+/** So often a guard that somebody ended is replaced; one that cannot run at all must not be started for ever. */
+const MAX_LOSSES = 5;
+
 const guarded = new Set<Group>();
 let guard: ChildProcess | undefined;
+let losses = 0;
 
 /**
  * From now on this group does not outlive us, however we end. A second process does it, which holds a pipe to us and acts
@@ -17,10 +21,7 @@ let guard: ChildProcess | undefined;
 export function watch(group: Group): void {
   guarded.add(group);
   if (guard) tell(guard, "+", group);
-  else {
-    guard = start();
-    for (const each of guarded) tell(guard, "+", each);
-  }
+  else start();
 }
 
 /** The group has ended. The guard goes with the last one; resolves when it has. */
@@ -39,7 +40,7 @@ export async function unwatch(group: Group): Promise<void> {
   clearTimeout(timer);
 }
 
-function start(): ChildProcess {
+function start(): void {
   const program = new URL(`./guard-process${extname(import.meta.url)}`, import.meta.url);
   // A session of its own: Ctrl-C in the terminal, or its closing, ends us and not the guard.
   const started = spawn(process.execPath, [fileURLToPath(program)], {
@@ -50,17 +51,19 @@ function start(): ChildProcess {
   });
   started.unref();
   if (started.stdin instanceof Socket) started.stdin.unref();
-  // A write to a guard that was killed; its "exit" says so too.
+  // A write to a guard that has ended; its "exit" says so too.
   started.stdin?.on("error", () => {});
-  started.on("error", (error) => {
-    process.emitWarning(`no guard process (${error.message}): satellites may outlive a crash of this one`);
-    if (guard === started) guard = undefined;
-  });
-  // Somebody ended it: the next child starts another, which is told of all groups.
-  started.once("exit", () => {
-    if (guard === started) guard = undefined;
-  });
-  return started;
+  started.once("error", () => lost(started));
+  started.once("exit", () => lost(started));
+  guard = started;
+  for (const group of guarded) tell(started, "+", group);
+}
+
+function lost(ended: ChildProcess): void {
+  if (guard !== ended) return;
+  guard = undefined;
+  if (++losses <= MAX_LOSSES) return start();
+  process.emitWarning("the guard process does not stay: satellites may outlive a crash of this program");
 }
 
 /** The full stop tells a whole line from one cut short by our death: half a pid is another process. */

@@ -53,7 +53,7 @@ export class LineLink implements Link {
   }
 
   line(bytes: Uint8Array): void {
-    if (this.told) return;
+    if (this.isDeaf()) return;
     let event: Event;
     try {
       event = decode(bytes, this.limits);
@@ -69,7 +69,7 @@ export class LineLink implements Link {
   }
 
   tooLong(size: number): void {
-    if (this.told) return;
+    if (this.isDeaf()) return;
     const message = `a line of ${size} bytes from ${this.name}; the limit is ${this.limits.line_bytes}, larger content travels as a blob`;
     this.stray(new BytebotError("too_large", message));
   }
@@ -83,7 +83,7 @@ export class LineLink implements Link {
       this.receiver.fault(BytebotError.from(error, "invalid_event"));
       return;
     }
-    if (this.queue === "") queueMicrotask(() => this.flush());
+    if (this.queue === "") setImmediate(() => this.flush());
     this.queue += line;
     if (this.queue.length > HIGH_WATER) this.flush();
   }
@@ -132,6 +132,10 @@ export class LineLink implements Link {
   private tell(reason: string): void {
     this.told = true;
     this.receiver.closed(reason);
+  }
+
+  private isDeaf(): boolean {
+    return this.told || this.noise >= MAX_NOISE;
   }
 
   /** A line that is no event is reported and skipped; a stream of nothing else is given up (hard case: a banner on stdout). */

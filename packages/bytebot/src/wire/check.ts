@@ -7,25 +7,37 @@ const FORBIDDEN_KEYS = new Set(["__proto__", "constructor", "prototype"]);
 /** Fields that name something: refused where damaged, because a repaired id is another id. */
 const NAMING = new Set(["event_type", "id", "in_reply_to", "scope", "call_id", "loop_id", "from", "cursor", "ref"]);
 
+const [SPACE, QUOTE, COMMA, BACKSLASH] = [0x20, 0x22, 0x2c, 0x5c];
+const [OPEN_BRACE, CLOSE_BRACE, OPEN_BRACKET, CLOSE_BRACKET] = [0x7b, 0x7d, 0x5b, 0x5d];
+
 /** Depth and number of values, counted on the bytes before anything is parsed (rule FRM-6). */
 export function scan(bytes: Uint8Array, limits: LineLimits): void {
   if (bytes.length < SCAN_FROM) return;
   let depth = 0;
   let values = 1;
   let inString = false;
+  let last = 0;
   for (let at = 0; at < bytes.length; at++) {
-    const byte = bytes[at];
+    const byte = bytes[at]!;
     if (inString) {
-      if (byte === 0x5c) at++;
-      else if (byte === 0x22) inString = false;
-    } else if (byte === 0x22) inString = true;
-    else if (byte === 0x7b || byte === 0x5b) {
+      if (byte === BACKSLASH) at++;
+      else if (byte === QUOTE) inString = false;
+      continue;
+    }
+    if (byte <= SPACE) continue;
+    if (byte === QUOTE) inString = true;
+    else if (byte === COMMA) values++;
+    else if (byte === OPEN_BRACE || byte === OPEN_BRACKET) {
       if (++depth > limits.depth) throw tooDeep(limits);
-      values++;
-    } else if (byte === 0x7d || byte === 0x5d) depth--;
-    else if (byte === 0x2c) values++;
-    if (values > limits.values) throw tooMany(limits);
+      values++; // its first member, taken back where it has none
+    } else if (byte === CLOSE_BRACE || byte === CLOSE_BRACKET) {
+      depth--;
+      if (last === OPEN_BRACE || last === OPEN_BRACKET) values--;
+    }
+    if (values > limits.values + 1) throw tooMany(limits);
+    last = byte;
   }
+  if (values > limits.values) throw tooMany(limits);
 }
 
 /**
@@ -39,15 +51,6 @@ export function check(event: unknown, limits: LineLimits, freeze = false): asser
     throw new BytebotError("invalid_event", "an event is a JSON object, and this is not one");
   }
   const walk: Walk = { limits, freeze, values: 0 };
-  for (const name of NAMING) {
-    const value = (event as Record<string, unknown>)[name];
-    if (typeof value === "string" && (!value.isWellFormed() || value.includes("\0"))) {
-      throw new BytebotError(
-        "invalid_event",
-        `"${name}" holds a NUL or half a character; names are refused, not repaired`,
-      );
-    }
-  }
   visit(event, walk, 1, "event");
 }
 
@@ -64,19 +67,16 @@ function visit(container: object, walk: Walk, depth: number, where: string): voi
     if (Object.isFrozen(container) && frozenByUs.has(container)) return;
     checkShape(container, where);
   }
-  const record = container as Record<string, unknown>;
-  for (const key in record) {
-    if (FORBIDDEN_KEYS.has(key)) throw new BytebotError("invalid_event", `the key "${key}" in ${where} is not allowed`);
-    const value = record[key];
-    if (typeof value === "string") {
-      walk.values++;
-      if (!value.isWellFormed() && !Reflect.set(record, key, value.toWellFormed())) {
-        throw new BytebotError("invalid_event", `"${key}" holds half a character, and its object is frozen`);
-      }
-    } else if (typeof value === "object" && value !== null) visit(value, walk, depth + 1, key);
-    else {
-      walk.values++;
-      checkScalar(value, key);
+  if (Array.isArray(container)) {
+    for (let index = 0; index < container.length; index++) visitValue(container, index, container[index], walk, depth);
+  } else {
+    for (const key in container) {
+      if (FORBIDDEN_KEYS.has(key))
+        throw new BytebotError("invalid_event", `the key "${key}" in ${where} is not allowed`);
+      if (!key.isWellFormed()) throw new BytebotError("invalid_event", `a key in ${where} holds half a character`);
+      const value = (container as Record<string, unknown>)[key];
+      if (depth === 1 && typeof value === "string" && NAMING.has(key)) checkName(key, value);
+      else visitValue(container, key, value, walk, depth);
     }
   }
   if (walk.values > walk.limits.values) throw tooMany(walk.limits);
@@ -86,10 +86,24 @@ function visit(container: object, walk: Walk, depth: number, where: string): voi
   }
 }
 
+function visitValue(container: object, key: string | number, value: unknown, walk: Walk, depth: number): void {
+  if (typeof value === "object" && value !== null) return visit(value, walk, depth + 1, String(key));
+  walk.values++;
+  if (typeof value !== "string") return checkScalar(value, key);
+  if (!value.isWellFormed() && !Reflect.set(container, key, value.toWellFormed())) {
+    throw new BytebotError("invalid_event", `"${key}" holds half a character, and its object is frozen`);
+  }
+}
+
 /** Containers that passed this check: an event handed on unchanged is not walked again. */
 const frozenByUs = new WeakSet<object>();
 
-function checkScalar(value: unknown, where: string): void {
+function checkName(key: string, value: string): void {
+  if (value.isWellFormed() && !value.includes("\0")) return;
+  throw new BytebotError("invalid_event", `"${key}" holds a NUL or half a character; names are refused, not repaired`);
+}
+
+function checkScalar(value: unknown, where: string | number): void {
   if (value === null || typeof value === "boolean") return;
   if (typeof value !== "number") {
     throw new BytebotError(

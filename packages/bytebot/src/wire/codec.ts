@@ -1,4 +1,5 @@
 import { check, scan } from "./check.ts";
+import { encodeDelta } from "./delta.ts";
 import { BytebotError } from "./errors.ts";
 import { standard, type LineLimits } from "./limits.ts";
 
@@ -60,6 +61,12 @@ const EVERY_SEPARATOR = /[\u2028\u2029]/g;
 
 /** One event to one line with its newline. U+2028 and U+2029 are escaped: many readers cut lines there (rule FRM-3). */
 export function encode(event: Event): string {
+  const delta = encodeDelta(event);
+  if (delta !== undefined) return `${delta}\n`;
   const line = JSON.stringify(event);
-  return `${SEPARATORS.test(line) ? line.replace(EVERY_SEPARATOR, (c) => (c === "\u2028" ? "\\u2028" : "\\u2029")) : line}\n`;
+  return `${SEPARATORS.test(line) ? line.replace(EVERY_SEPARATOR, escaped) : line}\n`;
+}
+
+function escaped(separator: string): string {
+  return separator === "\u2028" ? "\\u2028" : "\\u2029";
 }

@@ -14,7 +14,8 @@ export interface FrameSink {
  */
 export class Framer {
   limit: number;
-  private parts: Uint8Array[] = [];
+  /** The start of a line whose end has not come yet: `size` bytes of it, copied, as the reader may reuse its buffer. */
+  private held = new Uint8Array(0);
   private size = 0;
 
   constructor(limit: number) {
@@ -24,46 +25,51 @@ export class Framer {
   push(chunk: Uint8Array, sink: FrameSink): void {
     let start = 0;
     for (let at = chunk.indexOf(NEWLINE); at !== -1; at = chunk.indexOf(NEWLINE, start)) {
-      this.take(chunk.subarray(start, at));
+      const part = chunk.subarray(start, at);
       start = at + 1;
-      this.finish(sink);
+      if (this.size === 0) this.finish(part, part.length, sink);
+      else {
+        this.hold(part);
+        this.end(sink);
+      }
     }
-    if (start < chunk.length) this.take(chunk.subarray(start), true);
+    if (start < chunk.length) this.hold(chunk.subarray(start));
   }
 
   /** The stream ended: a last record without a newline still counts (rule FRM-2). */
   end(sink: FrameSink): void {
-    this.finish(sink);
-  }
-
-  private take(part: Uint8Array, keep = false): void {
-    this.size += part.length;
-    // One byte of grace for the 0x0D that may still be dropped.
-    if (this.size > this.limit + 1) this.parts = [];
-    // The reader may reuse its buffer, so what outlives this call is copied.
-    else if (part.length > 0) this.parts.push(keep ? part.slice() : part);
-  }
-
-  private finish(sink: FrameSink): void {
-    const { parts, size } = this;
-    this.parts = [];
+    const { held, size } = this;
+    this.held = new Uint8Array(0);
     this.size = 0;
-    if (size > this.limit + 1) return sink.tooLong(size);
-    let line = parts.length === 1 ? parts[0]! : join(parts, size);
+    this.finish(held.subarray(0, size), size, sink);
+  }
+
+  /** Room is doubled, so that a line costs its length, not its number of chunks. */
+  private hold(part: Uint8Array): void {
+    const from = this.size;
+    this.size += part.length;
+    if (this.isTooLong(this.size)) this.held = new Uint8Array(0);
+    else {
+      if (this.size > this.held.length) {
+        const wider = new Uint8Array(Math.max(this.size, 2 * this.held.length));
+        wider.set(this.held.subarray(0, from));
+        this.held = wider;
+      }
+      this.held.set(part, from);
+    }
+  }
+
+  private finish(line: Uint8Array, size: number, sink: FrameSink): void {
+    if (this.isTooLong(size)) return sink.tooLong(size);
     if (line.at(-1) === RETURN) line = line.subarray(0, -1);
     if (line.length > this.limit) return sink.tooLong(size);
     if (!isBlank(line)) sink.line(line);
   }
-}
 
-function join(parts: Uint8Array[], size: number): Uint8Array {
-  const whole = new Uint8Array(size);
-  let at = 0;
-  for (const part of parts) {
-    whole.set(part, at);
-    at += part.length;
+  /** One byte of grace for the 0x0D that may still be dropped. */
+  private isTooLong(size: number): boolean {
+    return size > this.limit + 1;
   }
-  return whole;
 }
 
 function isBlank(line: Uint8Array): boolean {

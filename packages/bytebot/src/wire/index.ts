@@ -2,6 +2,7 @@
 export * from "./check.ts";
 export * from "./codec.ts";
 export * from "./content.ts";
+export { isSentDelta } from "./delta.ts";
 export * from "./envelope.ts";
 export * from "./errors.ts";
 export * from "./events/index.ts";

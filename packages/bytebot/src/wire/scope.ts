@@ -18,7 +18,7 @@ export function isScope(value: unknown): value is string {
 }
 
 function isSegment(segment: string): boolean {
-  if (segment.length > 128 || segment === "." || segment === "..") return false;
+  if (segment === "." || segment === "..") return false;
   if (!SEGMENT.test(segment)) return false;
   if (!segment.includes("%")) return true;
   // Two spellings of one name would be two scopes: an escape must be the only way to write its byte.
@@ -31,6 +31,8 @@ function isSegment(segment: string): boolean {
 
 /** Any text (a user id, say) as one scope segment: what is outside the alphabet becomes %XX, so no id can become a path. */
 export function encodeSegment(text: string): string {
+  // Every broken character would become the same U+FFFD, and two users one tenant.
+  if (!text.isWellFormed()) throw new BytebotError("invalid_params", "an id with half a character makes no scope");
   if (text === "." || text === "..") return text.replaceAll(".", "%2E");
   let segment = "";
   for (const byte of new TextEncoder().encode(text)) {

@@ -1,5 +1,6 @@
 import type { z } from "zod";
 import type { Event } from "./codec.ts";
+import { isSentDelta } from "./delta.ts";
 import { BytebotError } from "./errors.ts";
 import { isKnown, schemas, type EventOf, type EventType } from "./events/index.ts";
 
@@ -8,6 +9,7 @@ import { isKnown, schemas, type EventOf, type EventType } from "./events/index.t
  * Throws `unknown_type` for an unknown `bb_*`, `invalid_event` naming the first field that is wrong.
  */
 export function validate(event: Event): void {
+  if (isSentDelta(event)) return;
   const type = event.event_type;
   if (!isKnown(type)) {
     if (!type.startsWith("bb_")) return;

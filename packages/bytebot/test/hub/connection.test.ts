@@ -56,7 +56,7 @@ test("a second controller and a second primary of a kind are granted false (CON-
   await world.end();
 });
 
-test("a component is what it was attached as, speaks version 1, and syncs once (CON-5)", async () => {
+test("a component is what it was attached as, speaks version 1, and syncs once (CON-3, CON-5)", async () => {
   const world = new World();
   const liar = await world.join("infer", { name: "liar", kind: "ui" });
   assert.equal(liar.last("bb_error")["code"], "forbidden");
@@ -71,7 +71,7 @@ test("a component is what it was attached as, speaks version 1, and syncs once (
   await world.end();
 });
 
-test("the acknowledgement names the component, the Hub and the limits in force (CON-6, FRM-5)", async () => {
+test("the acknowledgement names the component, the Hub and the limits in force (CON-5, FRM-5)", async () => {
   const world = new World();
   const ui = await world.join("ui", {}, { id: "s1" });
   const ack = ui.last("bb_sync_ack");
@@ -85,7 +85,7 @@ test("the acknowledgement names the component, the Hub and the limits in force (
   await world.end();
 });
 
-test("the table of kinds and events holds cell by cell: what is not in it is refused (KND-1, KND-2)", async () => {
+test("the table of kinds and events holds cell by cell: what is not in it is refused (KND-1, KND-2, ERR-2)", async () => {
   const may: Record<Kind, string[]> = {
     ui: ["user_event", "interrupt", "input_reply", "bb_history_request"],
     context: ["bb_context_render_result", "bb_input_request"],
@@ -114,7 +114,7 @@ test("the table of kinds and events holds cell by cell: what is not in it is ref
   }
 });
 
-test("an unknown bb_ type is unknown_type; any other unknown type passes live to the scope's UIs (ENV-7, ENV-8)", async () => {
+test("an unknown bb_ type is unknown_type; any other unknown type passes live to the scope's UIs (ENV-8)", async () => {
   const world = new World();
   const ui = await world.join("ui");
   const tools = await world.join("toolsource");
@@ -150,6 +150,7 @@ test("a satellite that is gone ends what waited for it; the infer's loss repeats
   await ui.send(message("hello"));
   await infer.send(...textChunks(infer.last("bb_infer_request"), "half").slice(0, 2));
   await infer.link.close("killed");
+  await world.settle();
   await world.pass(100);
   const request = spare.last("bb_infer_request");
   assert.equal(request["attempt"], 1);
@@ -158,7 +159,7 @@ test("a satellite that is gone ends what waited for it; the infer's loss repeats
   await world.end();
 });
 
-test("several infers: the primary serves, another is named by the context (TRN-2)", async () => {
+test("several infers: the primary serves, another is named by the context (TRN-2, TRN-11)", async () => {
   const world = new World();
   const context = await world.join("context");
   const small = await world.join("infer", { name: "small", primary: false });
@@ -187,7 +188,7 @@ test("several infers: the primary serves, another is named by the context (TRN-2
   await world.end();
 });
 
-test("bb_ping is answered, bb_bye closes, and an infer that wants what is not built is told so (CON-8)", async () => {
+test("bb_ping is answered, bb_bye closes, and an infer that wants what is not built is told so (CON-6, CON-10)", async () => {
   const world = new World();
   const ui = await world.join("ui");
   await ui.send({ event_type: "bb_ping", id: "p1" });
@@ -201,7 +202,7 @@ test("bb_ping is answered, bb_bye closes, and an infer that wants what is not bu
   await world.end();
 });
 
-test("components and policy by event, for the owner and the controller only (KND-1)", async () => {
+test("components and policy by event, for the owner and the controller only (KND-1, POL-3)", async () => {
   const world = new World();
   const owner = await world.join("ui", { owner: true }, { owner: true });
   const tools = await world.join("toolsource");

@@ -21,7 +21,7 @@ test("the same input again gets the same answer and runs nothing twice; another 
   await world.end();
 });
 
-test("input during a turn waits its turn, in the Hub's order, and idle comes only when nothing waits (INP-1, TRN-9)", async () => {
+test("input during a turn waits its turn, in the Hub's order, and idle comes only when nothing waits (INP-1, INP-3, TRN-9)", async () => {
   const world = new World();
   const infer = await world.join("infer");
   const ui = await world.join("ui");
@@ -52,7 +52,7 @@ test("input during a turn waits its turn, in the Hub's order, and idle comes onl
   await world.end();
 });
 
-test("a full queue and mode refuse say refused, and what was refused may come again (INP-2)", async () => {
+test("a full queue and mode refuse say refused, and what was refused may come again (INP-2, INP-4)", async () => {
   const world = new World({ limits: { queue: 1 } });
   const infer = await world.join("infer");
   const ui = await world.join("ui");
@@ -99,7 +99,7 @@ test("a steer reaches the model before the next round; one whose loop ended beco
   await world.end();
 });
 
-test("mode replace interrupts the running turn and takes its place (INP-4)", async () => {
+test("mode replace interrupts the running turn and takes its place (INP-3)", async () => {
   const world = new World();
   const infer = await world.join("infer");
   const ui = await world.join("ui");
@@ -139,7 +139,7 @@ test("ten sends in a burst and clocks ten minutes apart change nothing: the orde
   await world.end();
 });
 
-test("an input without content, or of an unknown mode, is refused and not logged (INP-5)", async () => {
+test("an input without content, or of an unknown mode, is refused and not logged (INP-1)", async () => {
   const world = new World();
   const ui = await world.join("ui");
   await ui.send({ event_type: "user_event", id: "m1", type: "message", scope: "u" });

@@ -5,12 +5,12 @@ import {
   inferFailure,
   inferResult,
   message,
-  Peer,
   register,
   textChunks,
   toolChunks,
   toolResult,
   World,
+  type Peer,
 } from "./world.ts";
 
 interface Cast {
@@ -31,7 +31,7 @@ async function cast({ withContext = false } = {}): Promise<Cast> {
   return { world, context, infer, tools, ui };
 }
 
-const interrupt = (scope = "u"): Event => ({ event_type: "interrupt", id: `x_${scope}`, scope, reason: "enough" });
+const interrupt = (scope = "u", id = `x_${scope}`): Event => ({ event_type: "interrupt", id, scope, reason: "enough" });
 
 /** A provider takes it: no empty blocks, roles in turn, every call with its result. */
 function checkAccepted(
@@ -169,7 +169,7 @@ test("an infer and a tool that ignore bb_cancel are ended by the Hub after the g
   const request = infer.last("bb_infer_request");
   await infer.send(...toolChunks(request, "read", { path: "a" }), inferResult(request, "tool_use"));
   const call = tools.last("bb_tool_call_request");
-  await ui.send(interrupt());
+  await ui.send(interrupt("u", "x_2"));
   assert.equal(tools.last("bb_cancel")["target"], call["call_id"]);
   await world.pass(1000);
   const result = ui.last("tool_result");

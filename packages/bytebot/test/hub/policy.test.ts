@@ -83,7 +83,7 @@ test("an approval binds the tool's definition too: a changed tool asks again (PO
   await world.end();
 });
 
-test("an unanswered or interrupted approval runs nothing, and the model is told why (POL-3, hard case 24)", async () => {
+test("an unanswered or interrupted approval runs nothing, and the model is told why (POL-2, hard case 24)", async () => {
   const world = new World({ limits: { questionMs: 1000 } });
   const { infer, tools, ui, call } = await callsRemove(world);
   await call("a");

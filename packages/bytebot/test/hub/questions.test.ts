@@ -37,7 +37,7 @@ async function finishTurn({ infer, tools, call }: { infer: Peer; tools: Peer; ca
   await infer.send(inferResult(infer.last("bb_infer_request")));
 }
 
-test("a question reaches every input-capable UI, the primary marked; the first valid answer wins and everyone is told (QUE-1, QUE-2, hard case 25)", async () => {
+test("a question reaches every input-capable UI, the primary marked; the first valid answer wins and everyone is told (QUE-2, QUE-3, QUE-5, hard case 25)", async () => {
   const world = new World();
   const here = await inCall(world);
   const second = await world.join("ui", { name: "second" });
@@ -60,7 +60,7 @@ test("a question reaches every input-capable UI, the primary marked; the first v
   await world.end();
 });
 
-test("an invalid value keeps the question open; an unknown outcome means declined (QUE-2, QUE-3)", async () => {
+test("an invalid value keeps the question open; an unknown outcome means declined (QUE-3, QUE-4, ENV-9)", async () => {
   const world = new World();
   const here = await inCall(world);
   await here.tools.send(
@@ -86,7 +86,7 @@ test("an invalid value keeps the question open; an unknown outcome means decline
   await world.end();
 });
 
-test("nobody answers: the question expires, and a call's own clock stood still meanwhile (QUE-4, hard case 24)", async () => {
+test("nobody answers: the question expires, and a call's own clock stood still meanwhile (QUE-6, TOL-8, hard case 24)", async () => {
   const world = new World({ limits: { questionMs: 60_000, toolMs: 10_000 } });
   const here = await inCall(world);
   await world.pass(4000);
@@ -104,7 +104,7 @@ test("nobody answers: the question expires, and a call's own clock stood still m
   await world.end();
 });
 
-test("without anybody who could answer a question has expired at once (QUE-5)", async () => {
+test("without anybody who could answer a question has expired at once (QUE-2)", async () => {
   const world = new World();
   const here = await inCall(world);
   await here.ui.link.close("left");
@@ -114,7 +114,7 @@ test("without anybody who could answer a question has expired at once (QUE-5)", 
   await world.end();
 });
 
-test("a late joiner sees what is open, and its answer counts (QUE-1, RPL-1, hard case 25)", async () => {
+test("a late joiner sees what is open, and its answer counts (QUE-2, RPL-1, hard case 25)", async () => {
   const world = new World();
   const here = await inCall(world);
   await here.tools.send(ask(here.call));

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { inferResult, message, register, textChunks, World } from "./world.ts";
+import { inferResult, message, register, textChunks, World, type Peer } from "./world.ts";
 
 test("a reader that joins in mid-block gets the text so far as one delta, then exactly what follows (CHK-5, RPL-1)", async () => {
   const world = new World();
@@ -36,7 +36,7 @@ test("a reader that joins in mid-block gets the text so far as one delta, then e
   await world.end();
 });
 
-test("joining at every moment of a turn shows the same text (CHK-5, RPL-1)", async () => {
+test("joining at every moment of a turn shows the same text (CHK-5, RPL-1, RPL-2)", async () => {
   for (let at = 0; at < 9; at++) {
     const world = new World();
     const infer = await world.join("infer");
@@ -44,7 +44,7 @@ test("joining at every moment of a turn shows the same text (CHK-5, RPL-1)", asy
     await ui.send(message("hello"));
     const request = infer.last("bb_infer_request");
     const pieces = [...textChunks(request, "abc"), ...textChunks(request, "def", 1), inferResult(request)];
-    let late;
+    let late: Peer | undefined;
     for (const [index, piece] of pieces.entries()) {
       infer.link.send(piece);
       if (index === at) late = await world.join("ui", { name: "late" });
@@ -66,7 +66,7 @@ test("joining at every moment of a turn shows the same text (CHK-5, RPL-1)", asy
   }
 });
 
-test("telemetry sees copies marked observed, without content unless it was granted (KND-3)", async () => {
+test("telemetry sees copies marked observed, without content unless it was granted (KND-4)", async () => {
   const world = new World();
   const infer = await world.join("infer");
   const bare = await world.join("telemetry", { name: "bare" });
@@ -100,7 +100,7 @@ test("telemetry sees copies marked observed, without content unless it was grant
   await world.end();
 });
 
-test("a UI that asked for some types is shown no others, and no UI sees a control event (KND-2)", async () => {
+test("a UI that asked for some types is shown no others, and no UI sees a control event (CON-3, KND-3)", async () => {
   const world = new World();
   const infer = await world.join("infer");
   const tools = await world.join("toolsource");

@@ -24,7 +24,7 @@ async function calling(
 
 const finish = (infer: Peer): Promise<Peer> => infer.send(inferResult(infer.last("bb_infer_request")));
 
-test("what was not offered, does not fit its schema or is not JSON never runs, and the model is told (TRN-5, TOL-5, hard case 10)", async () => {
+test("what was not offered, does not fit its schema or is not JSON never runs, and the model is told (TRN-5, TOL-7, CHK-6, hard case 10)", async () => {
   const world = new World();
   const { infer, source, ui } = await calling(
     world,
@@ -56,7 +56,7 @@ test("what was not offered, does not fit its schema or is not JSON never runs, a
   await world.end();
 });
 
-test("empty, blank and null arguments are {} for a tool without parameters; a call cut by the token limit does not run (hard case 10)", async () => {
+test("empty, blank and null arguments are {} for a tool without parameters; a call cut by the token limit does not run (CHK-6, TRN-5, hard case 10)", async () => {
   for (const delta of ["", "  ", "null"]) {
     const world = new World();
     const infer = await world.join("infer");
@@ -85,7 +85,7 @@ test("empty, blank and null arguments are {} for a tool without parameters; a ca
   }
 });
 
-test("a registration replaces the component's set whole, or is refused whole and changes nothing (TOL-1)", async () => {
+test("a registration replaces the component's set whole, or is refused whole and changes nothing (TOL-1, TOL-4)", async () => {
   const world = new World();
   const source = await world.join("toolsource");
   await source.send(register("a", "b"));
@@ -147,7 +147,7 @@ test("two sources with one name: the second is seen under component_name, and ca
   await world.end();
 });
 
-test("a tool that was removed or changed since it was offered does not run (TOL-5, hard case 31)", async () => {
+test("a tool that was removed or changed since it was offered does not run (TRN-5, hard case 31)", async () => {
   const world = new World();
   const infer = await world.join("infer");
   const source = await world.join("toolsource");
@@ -167,7 +167,7 @@ test("a tool that was removed or changed since it was offered does not run (TOL-
   await world.end();
 });
 
-test("progress is shown, a deadline ends the call with its effect unknown, and the source is told to stop (TOL-6)", async () => {
+test("progress is shown, a deadline ends the call with its effect unknown, and the source is told to stop (TOL-8, TOL-9)", async () => {
   const world = new World({ limits: { toolMs: 5000 } });
   const { infer, source, ui } = await calling(world, register("read"), ["read", {}]);
   const call = source.last("bb_tool_call_request");
@@ -181,7 +181,7 @@ test("progress is shown, a deadline ends the call with its effect unknown, and t
   await world.end();
 });
 
-test("a lost link ends its calls as lost; an idempotent one goes out again under the same call_id (TOL-6, hard case 30)", async () => {
+test("a lost link ends its calls as lost; an idempotent one goes out again under the same call_id (TOL-2, TOL-6, hard case 30)", async () => {
   const world = new World();
   const [tool] = register("read")["tools"] as [Record<string, unknown>];
   const both = { ...register("read"), tools: [tool, { ...tool, name: "put", annotations: { idempotent: true } }] };
@@ -205,7 +205,7 @@ test("a lost link ends its calls as lost; an idempotent one goes out again under
   await world.end();
 });
 
-test("an idempotent call whose source does not return in time is lost", async () => {
+test("an idempotent call whose source does not return in time is lost (TOL-6)", async () => {
   const world = new World({ limits: { toolMs: 5000 } });
   const [tool] = register("put")["tools"] as [Record<string, unknown>];
   const { infer, source, ui } = await calling(
@@ -220,7 +220,7 @@ test("an idempotent call whose source does not return in time is lost", async ()
   await world.end();
 });
 
-test("the same request id from two connections, both in flight: each gets its own answer (ENV-4, hard case 8)", async () => {
+test("the same request id from two connections, both in flight: each gets its own answer (ENV-3, ENV-4, TOL-11, hard case 8)", async () => {
   const world = new World();
   const source = await world.join("toolsource");
   await source.send(register("read"));
@@ -271,7 +271,7 @@ test("a result counts only from the connection that got the call (ENV-4)", async
   await world.end();
 });
 
-test("a child turn runs below its call and answers it; any other scope is forbidden (TRN-10)", async () => {
+test("a child turn runs below its call and answers it; any other scope is forbidden (TRN-12)", async () => {
   const world = new World();
   const { infer, source, ui } = await calling(world, register("read"), ["read", {}]);
   const call = source.last("bb_tool_call_request");
@@ -291,8 +291,8 @@ test("a child turn runs below its call and answers it; any other scope is forbid
   await world.end();
 });
 
-test("a result over the limit is cut at a code point and says so (hard cases 7 and 32)", () => {
-  const [block] = cut([{ type: "text", text: "😀".repeat(100) }], 50) as [{ text: string }];
+test("a result over the limit is cut at a code point and says so (TOL-10, hard cases 7 and 32)", () => {
+  const [block] = cut([{ type: "text", text: "😀".repeat(100) }], 50) as unknown as [{ text: string }];
   assert.ok(block.text.isWellFormed());
   assert.ok(!block.text.includes("\uFFFD"));
   assert.match(block.text, /^😀{5,12}\n\[cut: 400 bytes in all, limit 50\]$/u);

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { inferFailure, inferResult, message, register, textChunks, toolChunks, toolResult, World } from "./world.ts";
 
-test("a turn is logged, acknowledged, streamed and ended once (TRN-1)", async () => {
+test("a turn is logged, acknowledged, streamed and ended once (TRN-1, TRN-9, INP-2, CHK-2)", async () => {
   const world = new World();
   const infer = await world.join("infer");
   const ui = await world.join("ui");
@@ -247,7 +247,7 @@ test("the loop guard ends fifty calls, and five equal ones in a row, with the re
   }
 });
 
-test("conversations of one cell and of many run side by side, each its own loop (TRN-9)", async () => {
+test("conversations of one cell and of many run side by side, each its own loop (TRN-1)", async () => {
   const world = new World();
   const infer = await world.join("infer");
   const ui = await world.join("ui");
@@ -270,7 +270,7 @@ test("conversations of one cell and of many run side by side, each its own loop 
   await world.end();
 });
 
-test("without an infer the turn ends with what to do about it", async () => {
+test("without an infer the turn ends with what to do about it (TRN-11)", async () => {
   const world = new World();
   const ui = await world.join("ui");
   await ui.send(message("hello"));
@@ -278,7 +278,7 @@ test("without an infer the turn ends with what to do about it", async () => {
   await world.end();
 });
 
-test("an infer that goes silent for good times out, and its late answer changes nothing (hard case 16)", async () => {
+test("an infer that goes silent for good times out, and its late answer changes nothing (TRN-11, ENV-4, hard case 16)", async () => {
   const world = new World({ limits: { inferIdleMs: 90_000 } });
   const infer = await world.join("infer");
   const ui = await world.join("ui");
@@ -307,7 +307,7 @@ test("an infer that goes silent for good times out, and its late answer changes 
   await world.end();
 });
 
-test("deltas after the end, without a start or of another block type are refused and break nothing (hard case 16)", async () => {
+test("deltas after the end, without a start or of another block type are refused and break nothing (CHK-1, hard case 16)", async () => {
   const world = new World();
   const infer = await world.join("infer");
   const ui = await world.join("ui");

@@ -82,7 +82,7 @@ export interface WorldOptions {
   limits?: Partial<CoreLimits>;
   policy?: PolicyRule[];
   contextFallback?: boolean;
-  control?: HubOptions["control"];
+  control?: NonNullable<HubOptions["control"]>;
 }
 
 /** A real Hub over a real log, with satellites by hand and a clock by hand. */
@@ -168,7 +168,7 @@ export class World {
     const entries = await this.entries();
     checkLog(entries, finished);
     assert.deepEqual(
-      this.reports.filter((line) => line.startsWith("fault")),
+      this.reports.filter((line) => /^(fault|peer)/.test(line)),
       [],
     );
     if (finished) assert.equal(this.clock.waiting, 0, "nothing that ended left a timer");

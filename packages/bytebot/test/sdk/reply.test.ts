@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import * as bb from "../../src/sdk/index.ts";
+import type * as bb from "../../src/sdk/index.ts";
 import { validate } from "../../src/wire/index.ts";
 import { synced } from "./peer.ts";
 
@@ -29,8 +29,8 @@ async function replied(write: (reply: bb.InferReply) => void): Promise<{ chunks:
   const chunks = peer.events.filter((event) => event.event_type === "infer_chunk");
   for (const event of [...chunks, result]) validate(event);
   return {
-    chunks: chunks.map(({ event_type: _, in_reply_to, ...fields }) => {
-      assert.equal(in_reply_to, "f1");
+    chunks: chunks.map(({ event_type, in_reply_to, ...fields }) => {
+      assert.deepEqual([event_type, in_reply_to], ["infer_chunk", "f1"]);
       return fields;
     }),
     result,

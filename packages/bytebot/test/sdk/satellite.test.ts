@@ -6,7 +6,7 @@ import { synced } from "./peer.ts";
 const none = (): void => {};
 const isCode = (code: string) => (error: unknown) => error instanceof bb.BytebotError && error.code === code;
 
-test("a ping is answered, and a goodbye from the Hub closes with its reason", async () => {
+test("a ping is answered, and a goodbye from the Hub closes with its reason (CON-6)", async () => {
   await using running = await synced({ kind: "ui" }, none);
   const { peer, satellite } = running;
   peer.send({ event_type: "bb_ping", id: "p1" });

@@ -189,7 +189,10 @@ test("calls run side by side, and an unknown name is refused", async () => {
     },
   });
   await using serves = await serving(meet);
-  await Promise.all([called(serves, "meet", {}, "c1"), called(serves, "meet", {}, "c2")]);
+  for (const call_id of ["c1", "c2"]) {
+    serves.peer.send({ event_type: "bb_tool_call_request", call_id, name: "meet", input: {}, scope: "u_1" });
+  }
+  for (const call_id of ["c1", "c2"]) assert.equal((await serves.peer.next("bb_tool_call_result"))["call_id"], call_id);
   const result = await called(serves, "gone", {}, "c3");
   assert.match(text(result), /add the tool "gone" with satellite\.tool/);
 });

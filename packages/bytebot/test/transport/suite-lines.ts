@@ -136,7 +136,7 @@ export function linesBehave(opened: Open): void {
     );
   });
 
-  test("99 lines of noise in a row are borne, 100 end the link, which names itself and the last of them", async (t) => {
+  test("99 lines of noise in a row are borne, 100 end the link, which names itself and the last of them (FRM-11)", async (t) => {
     const { link, ears } = await opened(t);
     write(link, ["noise\n", 99], '{"event_type":"between"}\n', ["noise\n", 99], '{"event_type":"between"}\n');
     await ears.count(2);
@@ -144,8 +144,9 @@ export function linesBehave(opened: Open): void {
     write(link, ["noise\n", 99], "the last straw\n", '{"event_type":"never"}\n');
     const reason = await ears.end();
     assert.ok(reason.includes(link.name) && reason.includes("the last straw") && reason.includes("stderr"), reason);
-    assert.equal(ears.faults.length, 298);
     await link.close("again");
+    assert.equal(ears.faults.length, 298);
+    assert.equal(ears.events.length, 2);
   });
 }
 

@@ -117,11 +117,19 @@ export function behavesAsAConnection(
 
     test("closed there, it is closed here, once, after the last event", async (t) => {
       const { link, ears, nothingLeft } = await opened(t);
-      link.send({ event_type: "flood", count: 1000 });
+      link.send({ event_type: "flood", count: 20_000 });
       link.send({ event_type: "close" });
       await ears.end();
-      assert.equal(ears.events.length, 1000);
+      assert.equal(ears.events.length, 20_000);
       await link.close("we too");
+      await nothingLeft();
+      assert.equal(ears.closings.length, 1);
+    });
+
+    test("closed on both sides at once, each is told once", async (t) => {
+      const { link, ears, nothingLeft } = await opened(t);
+      link.send({ event_type: "close" });
+      await link.close("we are done");
       await nothingLeft();
       assert.equal(ears.closings.length, 1);
     });

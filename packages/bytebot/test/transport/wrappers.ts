@@ -3,6 +3,7 @@ export const stubborn: Readonly<Record<string, readonly string[]>> = {
   plain: ["node", "stubborn.mjs"],
   "under a shell script": ["sh", "-c", '"$0" stubborn.mjs; true', process.execPath],
   "under a package runner": ["node", "npx-like.mjs", process.execPath, "stubborn.mjs"],
+  "in an environment of its own": ["sh", "-c", 'env -i "$0" stubborn.mjs; true', process.execPath],
   "as a daemon, forked twice with a session of its own": [
     "sh",
     "-c",

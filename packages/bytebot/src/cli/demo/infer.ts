@@ -30,8 +30,11 @@ export async function main({ opts, signal }: Parameters<bb.Main>[0]): Promise<vo
     } else if (tool) {
       await say("A script answers here, not a model. I put what you wrote into a file: ");
       const call = reply.toolUse({ name: tool.name });
-      const turn = request.messages.filter(({ role, content }) => role === "user" && content.some(({ type }) => type === "text")).length;
-      for (const part of [`{"path":"note-${turn}.txt",`, `"content":${JSON.stringify(textOf(said))}}`]) call.delta(part);
+      const turn = request.messages.filter(
+        ({ role, content }) => role === "user" && content.some(({ type }) => type === "text"),
+      ).length;
+      for (const part of [`{"path":"note-${turn}.txt",`, `"content":${JSON.stringify(textOf(said))}}`])
+        call.delta(part);
       call.end();
       return { stop_reason: "tool_use" };
     } else await say("A script answers here, not a model, and it has no tool to call.");

@@ -15,7 +15,8 @@ export async function main({ opts, signal }: Parameters<bb.Main>[0]): Promise<vo
       input: z.object({ path: z.string(), content: z.string() }),
       run: ({ path, content }, { scope }) => {
         const own = files.get(scope) ?? new Map<string, string>();
-        if (!own.has(path) && ++count > MOST_FILES) throw new bb.BytebotError("overloaded", `the demo keeps ${MOST_FILES} files`);
+        if (!own.has(path) && ++count > MOST_FILES)
+          throw new bb.BytebotError("overloaded", `the demo keeps ${MOST_FILES} files`);
         files.set(scope, own.set(path, content));
         return `created ${path}, ${[...content].length} characters`;
       },

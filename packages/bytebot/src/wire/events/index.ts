@@ -62,8 +62,10 @@ export type EventOf<Type extends string> = Type extends EventType
   ? z.infer<(typeof schemas)[Type]>
   : { event_type: string; [field: string]: unknown };
 
+const known: ReadonlySet<string> = new Set(Object.keys(schemas));
+
 export function isKnown(type: string): type is EventType {
-  return Object.hasOwn(schemas, type);
+  return known.has(type);
 }
 
 export * from "./chunk.ts";

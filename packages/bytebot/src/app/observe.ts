@@ -1,0 +1,66 @@
+import { startInproc } from "../sdk/ambient.ts";
+import { sync } from "../sdk/sync.ts";
+import { dialSocket, type Receiver } from "../transport/index.ts";
+import type { BytebotError, Event } from "../wire/index.ts";
+
+export interface ObserveOptions {
+  /** This scope and what is below it; absent: all. */
+  scope?: string | undefined;
+  types?: string[] | undefined;
+  /** Leaves. */
+  signal: AbortSignal;
+}
+
+/**
+ * Watches an app of another process as telemetry, over the socket it listens on; resolves when that app ends, or at the
+ * signal. Rejects with BytebotError: `unavailable` where nothing listens there, or what the Hub refused.
+ */
+export async function observe(
+  path: string,
+  { scope, types, signal }: ObserveOptions,
+  onEvent: (event: Event) => void,
+): Promise<void> {
+  const early = new Early();
+  const link = await dialSocket(path)(early, signal);
+  const main = async (): Promise<void> => {
+    const scopes = scope === undefined ? undefined : [scope];
+    const satellite = await sync({ kind: "telemetry", name: "observer", scopes, types });
+    satellite.on("*", onEvent);
+    await satellite.start();
+  };
+  const connect = (receiver: Receiver) => {
+    early.become(receiver);
+    return link;
+  };
+  try {
+    await startInproc(main, { name: "the app", opts: {}, signal, connect });
+  } catch (error) {
+    if (!signal.aborted) throw error;
+  } finally {
+    await link.close("its reader left");
+  }
+}
+
+/** The link is open before the satellite receives from it: the Hub says nothing before `bb_sync`, but it may hang up. */
+class Early implements Receiver {
+  private receiver: Receiver | undefined;
+  private why: string | undefined;
+
+  become(receiver: Receiver): void {
+    this.receiver = receiver;
+    if (this.why !== undefined) receiver.closed(this.why);
+  }
+
+  event(event: Event): void {
+    this.receiver?.event(event);
+  }
+
+  fault(error: BytebotError): void {
+    this.receiver?.fault(error);
+  }
+
+  closed(reason: string): void {
+    this.why = reason;
+    this.receiver?.closed(reason);
+  }
+}

@@ -1,0 +1,84 @@
+import assert from "node:assert/strict";
+import { once } from "node:events";
+import { createServer, connect, type AddressInfo, type Socket } from "node:net";
+import { test, type TestContext } from "node:test";
+import { offer, type Attached } from "../../src/hub/index.ts";
+import { LineLink } from "../../src/transport/lines.ts";
+import { wide, type Event, type Kind } from "../../src/wire/index.ts";
+import { becomes, Ears } from "../transport/ears.ts";
+import { World } from "../hub/world.ts";
+
+/** A reader at the other end of a socket, that reads nothing until `read` is called. */
+async function stalled(t: TestContext, world: World, kind: Kind): Promise<{ attached: Attached; read: () => Ears }> {
+  const server = createServer({ pauseOnConnect: true }).listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const hubSide = connect((server.address() as AddressInfo).port, "127.0.0.1");
+  const [far] = (await once(server, "connection")) as [Socket];
+  t.after(() => {
+    far.destroy();
+    hubSide.destroy();
+    server.close();
+  });
+  const end = async (): Promise<void> => void hubSide.destroy();
+  const attached = await world.hub.connect(
+    offer({ componentId: kind, name: kind, content: true }),
+    async (receiver) => new LineLink({ name: kind, readable: hubSide, writable: hubSide, end }, receiver),
+    new AbortController().signal,
+  );
+  far.write(`{"event_type":"bb_sync","kind":"${kind}"}\n`);
+  const live = Promise.withResolvers<void>();
+  const watcher = world.hub.watch(({ event_type }) => event_type === "bb_live" && live.resolve());
+  await live.promise;
+  watcher.stop();
+  const read = (): Ears => {
+    const ears = new Ears();
+    new LineLink({ name: "the Hub", readable: far, writable: far, limits: wide, end: async () => {} }, ears);
+    far.resume();
+    return ears;
+  };
+  return { attached, read };
+}
+
+const numbered = (n: number, size: number): Event => ({
+  event_type: "com.example/numbered",
+  scope: "u",
+  n,
+  text: "x".repeat(size),
+});
+
+test("a UI that leaves 8 MiB unread is closed as slow_consumer, and the others do not notice (CON-9)", async (t) => {
+  const world = new World();
+  const sender = await world.join("ui", { name: "sender" });
+  const slow = await stalled(t, world, "ui");
+  for (let n = 0; n < 40; n++) await sender.send(numbered(n, 500_000));
+  assert.equal((await slow.attached.closed).reason, "slow_consumer");
+  const heard = sender.all("com.example/numbered").map(({ n }) => n);
+  assert.deepEqual(
+    heard,
+    Array.from({ length: 40 }, (_, n) => n),
+  );
+  await world.end();
+});
+
+test("telemetry that leaves 1 MiB unread loses events and is told how many (CON-9)", async (t) => {
+  const world = new World();
+  const sender = await world.join("ui", { name: "sender" });
+  const slow = await stalled(t, world, "telemetry");
+  let n = 0;
+  while (n < 40) await sender.send(numbered(n++, 500_000));
+  const ears = slow.read();
+  const isNumbered = (event: Event | undefined): boolean => event?.event_type === "com.example/numbered";
+  const told = (): number => ears.events.findIndex(({ event_type }) => event_type === "bb_error");
+  await becomes("told of its loss, and live again", () => {
+    sender.link.send(numbered(n++, 0));
+    return told() !== -1 && told() < ears.events.findLastIndex(isNumbered);
+  });
+  const at = told();
+  const { code, data } = ears.events[at]!;
+  const before = ears.events.slice(0, at).filter(isNumbered).length;
+  const next = ears.events.slice(at).find(isNumbered);
+  assert.deepEqual([code, data], ["overloaded", { dropped: Number(next?.["n"]) - before }]);
+  assert.ok(before < 40);
+  await slow.attached.close("done");
+  await world.end();
+});

@@ -1,0 +1,41 @@
+import { BytebotError } from "bytebot/sdk";
+import type { Sampling } from "./model.ts";
+
+/** A request's params, checked, with the defaults that suit a small model. */
+export interface EmbeddedParams {
+  maxTokens: number;
+  contextSize: number;
+  stop: string[];
+  sampling: Sampling;
+}
+
+/** Throws `invalid_params`, naming the parameter, its value and the range. What is not listed is ignored. */
+export function toParams(params: Record<string, unknown>): EmbeddedParams {
+  const number = (name: string, low: number, high: number) => {
+    const value = params[name];
+    if (value === undefined) return undefined;
+    if (typeof value === "number" && value >= low && value <= high) return value;
+    throw new BytebotError(
+      "invalid_params",
+      `params.${name} is ${JSON.stringify(value)}: a number from ${low} to ${high} is needed`,
+    );
+  };
+  const contextSize = number("context_size", 512, 1_000_000) ?? 4_096;
+  const maxTokens = Math.min(number("max_tokens", 1, 1_000_000) ?? 256, Math.floor(contextSize / 2));
+  const stop = [params["stop"] ?? []].flat();
+  if (!stop.every((text) => typeof text === "string" && text !== "")) {
+    throw new BytebotError("invalid_params", "params.stop is a text or a list of texts, none of them empty");
+  }
+  return {
+    maxTokens: Math.floor(maxTokens),
+    contextSize: Math.floor(contextSize),
+    stop: stop as string[],
+    sampling: {
+      temperature: number("temperature", 0, 5) ?? 0,
+      topP: number("top_p", 0, 1),
+      topK: number("top_k", 0, 1_000_000),
+      seed: number("seed", 0, 2 ** 32 - 1),
+      repeatPenalty: number("repeat_penalty", 1, 5) ?? 1.1,
+    },
+  };
+}
