@@ -1,3 +1,93 @@
-import type { Command } from "./command.ts";
+import { ByteBot } from "../app/bytebot.ts";
+import type { ByReference } from "../app/component.ts";
+import { BytebotError } from "../wire/index.ts";
+import { findApp, readAppFile, toByteBot } from "./app.ts";
+import { chatUi } from "./chat-ui.ts";
+import { parse, toScopeOption, type Command } from "./command.ts";
+import { demoApp } from "./demo.ts";
+import { isBytebotError, tell, UsageError } from "./errors.ts";
+import { live } from "./live.ts";
+import { prepareModel, type Wanted } from "./model.ts";
+import { report } from "./output.ts";
+import { Signals } from "./signals.ts";
 
-export const command: Command = { help: "", run: () => Promise.resolve(0) };
+const help = `usage: bytebot chat [app file] [options]
+
+Talks to a model in the terminal. Without an app file the tools are the time, arithmetic, and the files below the working
+folder (to list and read), and the model is the first that can be had: the one named by the options, ANTHROPIC_API_KEY or
+OPENAI_API_KEY, a local Ollama or llama-server, else a small one that runs in this process and is downloaded once.
+With an app file its components are used, and the terminal is its ui.
+
+Without a terminal each line of stdin is one turn, and stdout has the answers.
+
+  --once TEXT      one turn: prints the answer and ends
+  --json           without a terminal: each event as a JSON line
+  --scope SCOPE    the conversation (default: local)
+  --provider NAME  embedded, or openai for any server that speaks its protocol
+  --model NAME     of the provider; for embedded the path of a GGUF file, or hf:user/repo/file.gguf
+  --base-url URL   of the server, as in http://127.0.0.1:8080/v1
+
+exit codes: 0 ok, 1 it failed, 2 the command line is wrong
+`;
+
+const options = {
+  once: { type: "string" },
+  json: { type: "boolean" },
+  scope: { type: "string" },
+  provider: { type: "string" },
+  model: { type: "string" },
+  "base-url": { type: "string" },
+} as const;
+
+const WAYS =
+  "three short ways to one: set ANTHROPIC_API_KEY or OPENAI_API_KEY; start Ollama (https://ollama.com); or give a GGUF file with --model";
+
+export const command: Command = {
+  help,
+  async run(args) {
+    const { values, positionals } = parse("chat", args, options, 1);
+    const { once, json = false, scope, provider, model, "base-url": base_url } = values;
+    if (once?.trim() === "") throw new UsageError("chat", "--once needs the text to send");
+    if (scope !== undefined) toScopeOption("chat", scope);
+    const said = { once, json, scope };
+    const hub = await appFor(positionals[0], { provider, model, base_url }, chatUi(said));
+    if (hub) return (await live(hub)) === "done" ? 0 : 1;
+    if (once !== undefined) return 1;
+    report("The scripted demo opens instead.");
+    return (await live(demoApp(said))) === "done" ? 0 : 1;
+  },
+};
+
+/** The app of the file, or the default one; undefined where no model can be had, which has then been told. */
+async function appFor(file: string | undefined, wanted: Wanted, ui: ByReference): Promise<ByteBot | undefined> {
+  const app = file === undefined ? undefined : await readAppFile(await findApp(file));
+  const hub = app ? toByteBot(app, { ui, report }) : new ByteBot({ ui, report });
+  if (!app) hub.attach({ ref: "bb-tools", opts: { root: process.cwd() } });
+  if (app && app.infer.length > 0) {
+    if (isNamed(wanted))
+      throw new UsageError("chat", `${app.file} says which infer answers, so name no other model here`);
+    return hub;
+  }
+  const opts = await modelFor(wanted);
+  if (!opts) return undefined;
+  hub.attachInfer({ ref: "bb-infer", opts }, { primary: true });
+  return hub;
+}
+
+async function modelFor(wanted: Wanted): Promise<Record<string, unknown> | undefined> {
+  const signals = new Signals();
+  try {
+    return await prepareModel(wanted, signals.asked);
+  } catch (error) {
+    // Who named a model wants no other, and a fault of ours is no lack of models.
+    if (isNamed(wanted) || signals.asked.aborted || !isBytebotError(error)) throw error;
+    tell(new BytebotError("unavailable", `no model can be had: ${error.message}; ${WAYS}`));
+    return undefined;
+  } finally {
+    signals.close();
+  }
+}
+
+function isNamed(wanted: Wanted): boolean {
+  return Object.values(wanted).some((value) => value !== undefined);
+}

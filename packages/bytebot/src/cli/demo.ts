@@ -1,4 +1,5 @@
 import { ByteBot } from "../app/bytebot.ts";
+import { chatUi, type Said } from "./chat-ui.ts";
 import { parse, toScopeOption, type Command } from "./command.ts";
 import { main as infer } from "./demo/infer.ts";
 import { main as toolsource } from "./demo/toolsource.ts";
@@ -42,13 +43,8 @@ export const command: Command = {
       if (once !== undefined) throw new UsageError("demo", "--once and --transcript exclude each other");
       if (tool === "" || (tool?.length ?? 0) > 128)
         throw new UsageError("demo", "--tool needs a name of 1 to 128 characters");
-      return (await transcript({
-        text: text ?? "ship it",
-        tool: tool ?? "create-user-file",
-        scope: values.scope ?? "u_7f3a",
-      }))
-        ? 0
-        : 1;
+      const { scope = "u_7f3a" } = values;
+      return (await transcript({ text: text ?? "ship it", tool: tool ?? "create-user-file", scope })) ? 0 : 1;
     }
     if (text !== undefined || tool !== undefined)
       throw new UsageError("demo", "--text and --tool go with --transcript");
@@ -56,27 +52,15 @@ export const command: Command = {
   },
 };
 
-export interface DemoChat {
-  once?: string | undefined;
-  json: boolean;
-  scope?: string | undefined;
-}
-
 const LABEL = "SCRIPTED DEMO: no model answers here, a script does.";
+/** Between two words, in milliseconds, where a person watches. */
+const PACE_MS = 40;
 
 /** The chat with the script, labelled as such on the screen. */
-export function demoApp({ once, json, scope }: DemoChat): ByteBot {
-  const opts = {
-    banner: LABEL,
-    json,
-    ...(once === undefined ? {} : { once }),
-    ...(scope === undefined ? {} : { scope }),
-  };
-  const hub = new ByteBot({ ui: { ref: "bb-chat", name: "chat", opts }, report });
-  hub.attachInfer(
-    { name: "scripted", kind: "infer", main: infer, opts: { pace: process.stdout.isTTY ? 40 : 0 } },
-    { primary: true },
-  );
+export function demoApp(said: Said): ByteBot {
+  const hub = new ByteBot({ ui: chatUi(said, LABEL), report });
+  const opts = { pace: process.stdout.isTTY ? PACE_MS : 0 };
+  hub.attachInfer({ name: "scripted", kind: "infer", main: infer, opts }, { primary: true });
   hub.attach({ name: "files", kind: "toolsource", main: toolsource });
   return hub;
 }

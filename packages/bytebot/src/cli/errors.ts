@@ -22,13 +22,12 @@ export function tell(error: unknown): void {
 }
 
 /** What another copy of this package threw is known by its name alone. */
+export function isBytebotError(error: unknown): error is BytebotError {
+  return error instanceof BytebotError || (error instanceof Error && error.name === "BytebotError");
+}
+
 function sentence(error: unknown): string {
-  const isOurs =
-    error instanceof UsageError ||
-    error instanceof BytebotError ||
-    (error instanceof Error && error.name === "BytebotError");
   const message = (error instanceof Error ? error.message : String(error)).replaceAll(/\s*\n\s*/g, " ");
-  return isOurs
-    ? message
-    : `unexpected ${error instanceof Error ? error.name : "error"}: ${message} (BYTEBOT_DEBUG=1 shows where)`;
+  if (error instanceof UsageError || isBytebotError(error)) return message;
+  return `unexpected ${error instanceof Error ? error.name : "error"}: ${message} (BYTEBOT_DEBUG=1 shows where)`;
 }

@@ -1,7 +1,7 @@
 import { observe } from "../app/observe.ts";
 import { BytebotError } from "../wire/index.ts";
 import { parse, toScopeOption, type Command } from "./command.ts";
-import { UsageError } from "./errors.ts";
+import { isBytebotError, UsageError } from "./errors.ts";
 import { printLine, unread } from "./output.ts";
 import { socketFolder, socketOf, sockets } from "./socket.ts";
 
@@ -45,7 +45,7 @@ async function watchNewest(scope: string | undefined, types: string[] | undefine
       return await watch(path, scope, types);
     } catch (error) {
       // Left behind by an app that was killed: the next one may live.
-      if (!(error instanceof BytebotError) || error.code !== "unavailable") throw error;
+      if (!isBytebotError(error) || error.code !== "unavailable") throw error;
     }
   }
   throw new BytebotError(

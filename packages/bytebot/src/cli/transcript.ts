@@ -2,16 +2,16 @@ import { join } from "node:path";
 import { ByteBot } from "../app/bytebot.ts";
 import type { ByManifest } from "../app/component.ts";
 import { live } from "./live.ts";
-import { printLine, report } from "./output.ts";
+import { isUnread, printLine, report } from "./output.ts";
 
-export interface Said {
+export interface Turn {
   text: string;
   scope: string;
   tool: string;
 }
 
-/** One turn through four processes; prints the whole wire of the Hub. Resolves with whether the turn went well. */
-export async function transcript({ text, scope, tool }: Said): Promise<boolean> {
+/** One turn through four processes; prints the whole wire of the Hub. Resolves with whether the turn went well, as far as it was read. */
+export async function transcript({ text, scope, tool }: Turn): Promise<boolean> {
   const hub = new ByteBot({
     context: child("context"),
     ui: child("ui", { text, scope }),
@@ -23,7 +23,7 @@ export async function transcript({ text, scope, tool }: Said): Promise<boolean> 
   const wire = print(hub);
   const end = await live(hub);
   const { answered } = await wire;
-  return end === "done" && answered;
+  return end === "done" && (answered || isUnread());
 }
 
 function child(kind: ByManifest["kind"], opts: Record<string, unknown> = {}): ByManifest {

@@ -14,7 +14,7 @@ import { decide } from "./policy.ts";
 import { cancelQuestions, open } from "./questions.ts";
 import { reply } from "./seen.ts";
 import type { Call, CallStatus, Conversation, Synced, Tool } from "./state.ts";
-import { canonical, findTool, servedBy } from "./tools.ts";
+import { canonical, findTool, idOf, servedBy } from "./tools.ts";
 
 type ToolUse = Extract<Block, { type: "tool_use" }>;
 
@@ -61,7 +61,7 @@ export function begin(core: Core, conversation: Conversation, call: Call, refusa
     return refused(core, conversation, call, "denied", "The policy of this app does not allow this call.");
   if (decision === "allow" || conversation.approved.has(approvalKey(tool, call.input)))
     return run(core, conversation, call, server);
-  const approval = { name: `${tool.component}/${tool.definition.name}`, input: call.input, tool_hash: tool.hash };
+  const approval = { name: idOf(tool), input: call.input, tool_hash: tool.hash };
   const fields = { prompt: `Run ${approval.name}?`, options: ["once", "scope", "deny"], approval, call_id: call.id };
   open(core, conversation, { type: "approval", call }, fields);
 }

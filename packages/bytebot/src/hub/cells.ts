@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
-import { BytebotError } from "../wire/index.ts";
-import { fits, MAX_ENTRY_EVENTS, type EventLog, type NewEntry, type Pos } from "../log/index.ts";
+import { BytebotError, type Event } from "../wire/index.ts";
+import { fits, MAX_ENTRY_EVENTS, type EventLog, type NewEntry, type Place, type Pos } from "../log/index.ts";
 import type { Batch } from "./effects.ts";
 
 /** Well under an entry's limit, so that what is joined always fits. */
@@ -24,6 +24,9 @@ export class Cells {
   private readonly carryOut: (batch: Batch) => void;
   private readonly failed: (cell: string, batches: Batch[], error: BytebotError) => void;
   private quiet: (() => void)[] = [];
+  /** Unique for ever: random for this run, and counted within it. */
+  private readonly run = randomUUID();
+  private entries = 0;
 
   constructor(log: EventLog, carryOut: Cells["carryOut"], failed: Cells["failed"]) {
     this.log = log;
@@ -55,13 +58,9 @@ export class Cells {
         this.carry(cell, [cell.waiting.shift()!]);
         continue;
       }
-      const joined = take(cell.waiting);
-      cell.state = "busy";
-      this.append(cell, joined).then(
-        () => this.done(cell, joined.batches),
-        (error: unknown) => this.giveUp(cell, joined.batches, BytebotError.from(error)),
-      );
+      this.append(cell, take(cell.waiting));
     }
+    if (this.quiet.length === 0) return;
     const quiet = this.quiet;
     this.quiet = [];
     for (const resolve of quiet) resolve();
@@ -74,36 +73,42 @@ export class Cells {
     cell.state = "idle";
   }
 
-  private async append(cell: Cell, { batches, lines }: Joined): Promise<void> {
+  private entryId(): string {
+    return `${this.run}.${++this.entries}`;
+  }
+
+  private append(cell: Cell, { batches, lines }: Joined): void {
     const events = batches.length === 1 ? batches[0]!.append : batches.flatMap((batch) => batch.append);
-    const place = await this.commit(cell, { id: randomUUID(), events, lines });
+    const entry = { id: this.entryId(), events, lines };
+    cell.state = "busy";
+    const committed = (place: Place): void => this.committed(cell, batches, events, place);
+    const refused = (error: unknown): void => this.giveUp(cell, batches, BytebotError.from(error));
+    this.log.append(cell.name, cell.pos, entry).then(committed, (error: unknown) => {
+      this.again(cell, entry, error).then(committed, refused);
+    });
+  }
+
+  /** The outcome of an `unavailable` append is unknown: the same id again finds out (rule LOG-4). */
+  private async again(cell: Cell, entry: NewEntry, first: unknown): Promise<Place> {
+    const until = performance.now() + UNAVAILABLE_MS;
+    let error = first;
+    for (let wait = 50; performance.now() < until && isTransient(error); wait = Math.min(wait * 2, 2000)) {
+      await new Promise((resolve) => setTimeout(resolve, wait));
+      try {
+        return await this.log.append(cell.name, cell.pos, entry);
+      } catch (another) {
+        error = another;
+      }
+    }
+    throw error;
+  }
+
+  private committed(cell: Cell, batches: Batch[], events: Event[], place: Place): void {
     cell.pos = place.pos;
     for (let index = 0; index < events.length; index++) {
       events[index]!["seq"] = place.pos * MAX_ENTRY_EVENTS + index;
       events[index]!["cursor"] = `${place.cursor}.${index}`;
     }
-  }
-
-  /** The outcome of an `unavailable` append is unknown: the same id again finds out (rule LOG-4). */
-  private async commit(cell: Cell, entry: NewEntry): ReturnType<EventLog["append"]> {
-    const until = performance.now() + UNAVAILABLE_MS;
-    for (let wait = 50; ; wait = Math.min(wait * 2, 2000)) {
-      try {
-        return await this.log.append(cell.name, cell.pos, entry);
-      } catch (error) {
-        if (
-          !(error instanceof BytebotError) ||
-          error.code !== "unavailable" ||
-          !error.retryable ||
-          performance.now() > until
-        )
-          throw error;
-        await new Promise((resolve) => setTimeout(resolve, wait));
-      }
-    }
-  }
-
-  private done(cell: Cell, batches: Batch[]): void {
     this.carry(cell, batches);
     this.pump(cell);
   }
@@ -116,6 +121,10 @@ export class Cells {
     this.failed(cell.name, all, error);
     this.pump(cell);
   }
+}
+
+function isTransient(error: unknown): boolean {
+  return error instanceof BytebotError && error.code === "unavailable" && error.retryable;
 }
 
 interface Joined {

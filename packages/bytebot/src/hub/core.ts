@@ -1,4 +1,5 @@
 import { cellOf, tenantOf, type BytebotError, type Event } from "../wire/index.ts";
+import { Recent } from "./recent.ts";
 import type { Batch, ConnectionId, Effect } from "./effects.ts";
 import type { PolicyRule } from "../wire/index.ts";
 import type { Call, Connection, Conversation, Pending, Synced, Tool } from "./state.ts";
@@ -55,6 +56,8 @@ export type Happened =
   | { type: "approval_answered"; conversation: Conversation; call: Call; choice: string; outcome: string };
 
 const MAX_ENDED = 1000;
+/** Of one conversation (rule ENV-3). */
+const MAX_SEEN = 256;
 
 /**
  * The Hub's state and the outputs of the step it is in. Pure: no clock, no I/O, no randomness of its own; the same
@@ -68,7 +71,7 @@ export class Core {
   readonly active = new Map<string, Set<Conversation>>();
   readonly pending = new Map<string, Pending>();
   /** The newest requests that ended without their answer: a late one is for the audit only. */
-  readonly ended = new Map<string, ConnectionId>();
+  readonly ended = new Recent<string, ConnectionId>(MAX_ENDED);
   /** Where an open question is, by its id. */
   readonly questions = new Map<string, Conversation>();
   /** By component id, in the order of registration. */
@@ -169,7 +172,7 @@ export class Core {
         turn: undefined,
         calls: new Map(),
         questions: new Map(),
-        seen: new Map(),
+        seen: new Recent(MAX_SEEN),
         approved: new Set(),
       };
       this.conversations.set(scope, conversation);
@@ -184,7 +187,6 @@ export class Core {
     this.pending.delete(request);
     this.effect(pending.scope, { type: "clear", key: `${pending.kind}:${request}` });
     this.ended.set(request, pending.to);
-    if (this.ended.size > MAX_ENDED) this.ended.delete(this.ended.keys().next().value!);
   }
 
   /** Keeps `active` true to the conversation's state; called after every change of it. */
@@ -204,7 +206,8 @@ export class Core {
 
   /** A batch to add to: the cell's last one, unless an append must not overtake effects that are already in it. */
   private batch(cell: string | undefined, appending: boolean): Batch {
-    const last = this.out.findLast((batch) => batch.cell === cell);
+    const newest = this.out.at(-1);
+    const last = newest?.cell === cell ? newest : this.out.findLast((batch) => batch.cell === cell);
     if (last && !(appending && last.effects.length > 0)) return last;
     const batch: Batch = { cell, append: [], effects: [] };
     this.out.push(batch);

@@ -191,7 +191,7 @@ export class Hub {
   private carryOut(batch: Batch): void {
     for (const event of batch.append) {
       if (!SENT_ON.has(event.event_type)) this.readers.observe(event);
-      const shown = present(event);
+      const shown = this.readers.any ? present(event) : undefined;
       if (!shown) continue;
       if (shown !== event) this.readers.observe(shown);
       this.readers.publish(shown);

@@ -1,5 +1,6 @@
 import { encloses, type PolicyRule } from "../wire/index.ts";
 import type { Tool } from "./state.ts";
+import { idOf } from "./tools.ts";
 
 export type Decision = PolicyRule["decision"];
 
@@ -17,7 +18,7 @@ export function decide(rules: readonly PolicyRule[], tool: Tool, scope: string, 
 }
 
 function matches(pattern: string, tool: Tool): boolean {
-  const names = [tool.definition.name, tool.modelName, `${tool.component}/${tool.definition.name}`];
+  const names = [tool.definition.name, tool.modelName, idOf(tool)];
   return names.some((name) => glob(pattern, name));
 }
 

@@ -33,6 +33,11 @@ export class Readers {
     this.out = out;
   }
 
+  /** Is anybody there to be shown anything? */
+  get any(): boolean {
+    return this.core.uis.length + this.core.telemetry.length + this.watchers.size > 0;
+  }
+
   /** To every UI of the scope. */
   publish(event: Event): void {
     const scope = event["scope"];

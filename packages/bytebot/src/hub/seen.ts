@@ -3,8 +3,6 @@ import type { Core } from "./core.ts";
 import type { Effect } from "./effects.ts";
 import type { Asker, Conversation, Synced } from "./state.ts";
 
-const MAX_SEEN = 256;
-
 /**
  * Was this id seen in this scope from this component? Then the answer it got goes out again, or is still to come, and
  * nothing runs twice; the same id with another body is a `conflict` (rule ENV-3). True: there is nothing left to do.
@@ -16,7 +14,6 @@ export function seenBefore(core: Core, conversation: Conversation, connection: S
   const seen = conversation.seen.get(key);
   if (!seen) {
     conversation.seen.set(key, { event });
-    if (conversation.seen.size > MAX_SEEN) conversation.seen.delete(conversation.seen.keys().next().value!);
     return false;
   }
   if (JSON.stringify(seen.event) !== JSON.stringify(event)) {

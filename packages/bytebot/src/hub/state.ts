@@ -1,6 +1,7 @@
 import type { Block, Event, Message, StopReason, ToolChoice, ToolDefinition, Usage, WireError } from "../wire/index.ts";
 import type { ConnectionId, Effect } from "./effects.ts";
 import type { Grant, Offer } from "./grants.ts";
+import type { Recent } from "./recent.ts";
 
 /** A connection's life: new (nothing said yet) → synced (granted) → gone from the map. */
 export type Connection =
@@ -141,7 +142,7 @@ export interface Conversation {
   calls: Map<string, Call>;
   questions: Map<string, Question>;
   /** The newest inputs by (component, id): the same again gets the same answer. */
-  seen: Map<string, Seen>;
+  seen: Recent<string, Seen>;
   /** Approved for this conversation: tool hash. */
   approved: Set<string>;
 }

@@ -33,7 +33,7 @@ export function register(core: Core, connection: Synced, event: ToolRegister): v
     in_reply_to: event.id,
     success: true,
     tools: tools.map((tool) => ({
-      id: `${component}/${tool.definition.name}`,
+      id: idOf(tool),
       name: tool.definition.name,
       model_name: tool.modelName,
     })),
@@ -109,12 +109,20 @@ export function offeredIn(core: Core, scope: string): Map<string, Tool> {
   return new Map(offered.map((tool) => [tool.modelName, tool]));
 }
 
-/** The tool with this registered, qualified or model-facing name in this scope. */
+/** The tool with this id, registered or model-facing name in this scope. */
 export function findTool(core: Core, scope: string, name: string): Tool | undefined {
-  for (const tool of offeredIn(core, scope).values()) {
-    if ([tool.modelName, tool.definition.name, `${tool.component}/${tool.definition.name}`].includes(name)) return tool;
+  for (const connection of core.all()) {
+    if (connection.grant.kind !== "toolsource" || !within(connection.grant.scopes, scope)) continue;
+    for (const tool of core.tools.get(connection.offer.componentId) ?? []) {
+      if (tool.modelName === name || tool.definition.name === name || idOf(tool) === name) return tool;
+    }
   }
   return undefined;
+}
+
+/** `component/name`. */
+export function idOf(tool: Tool): string {
+  return `${tool.component}/${tool.definition.name}`;
 }
 
 export function toModel(tool: Tool): ModelTool {

@@ -17,12 +17,13 @@ export function withLargeEvents(log: EventLog): EventLog {
     return { ...entry, events };
   };
   return {
-    append: async (cell, expected, entry) => {
+    append: (cell, expected, entry) => {
       const lines = linesOf(entry);
       if (fits(lines, INLINE_BYTES)) return log.append(cell, expected, { ...entry, lines });
-      const { lines: _, ...rest } = entry;
-      const events = await Promise.all(entry.events.map((event, index) => put(cell, event, lines[index]!)));
-      return log.append(cell, expected, { ...rest, events });
+      return Promise.all(entry.events.map((event, index) => put(cell, event, lines[index]!))).then((events) => {
+        const { lines: _, ...rest } = entry;
+        return log.append(cell, expected, { ...rest, events });
+      });
     },
     async *read(cell, after) {
       for await (const entry of log.read(cell, after)) yield await restore(cell, entry);

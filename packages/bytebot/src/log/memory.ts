@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { BytebotError, type BlobBlock } from "../wire/index.ts";
+import { BytebotError, type BlobBlock, type Event } from "../wire/index.ts";
 import { fits, linesOf } from "./size.ts";
 import {
   MAX_ENTRY_BYTES,
@@ -11,13 +11,24 @@ import {
   type Pos,
 } from "./log.ts";
 
+/** An entry as it is kept: its events as JSON, so that nothing done to the objects later reaches the log. */
+interface Kept {
+  cell: string;
+  id: string;
+  lines: readonly string[];
+  base: boolean;
+  pos: Pos;
+  cursor: string;
+  at: number;
+}
+
 interface CellLog {
-  entries: Entry[];
+  entries: Kept[];
   /** Positions below it were trimmed. */
   base: Pos;
   head: Pos;
   blobs: Map<string, Uint8Array>;
-  /** The newest entries by id: the same append again gets the same place. */
+  /** The entries by id: the same append again gets the same place. */
   ids: Map<string, Place>;
 }
 
@@ -25,7 +36,7 @@ interface CellLog {
 export class MemoryLog implements EventLog {
   private readonly cells = new Map<string, CellLog>();
   /** Every entry that is kept, by its place in the log's own order. */
-  private readonly order = new Map<number, Entry & { cell: string }>();
+  private readonly order = new Map<number, Kept>();
   private last = 0;
   private readonly name = `m${createHash("sha256")
     .update(String(performance.timeOrigin + Math.random()))
@@ -44,16 +55,15 @@ export class MemoryLog implements EventLog {
         data: { head: log.head },
       });
     }
-    checkSize(entry);
+    const lines = linesOf(entry);
+    checkSize(lines);
     const pos = log.head + 1;
     const cursor = `${this.name}:${++this.last}`;
-    const { id, events, base } = entry;
-    const kept: Entry = { id, events, pos, cursor, at: Date.now(), ...(base ? { base } : {}) };
+    const kept = { cell, id: entry.id, lines, base: entry.base === true, pos, cursor, at: Date.now() };
     log.head = pos;
     log.entries.push(kept);
-    log.ids.set(entry.id, { pos, cursor });
-    if (log.ids.size > 1000) log.ids.delete(log.ids.keys().next().value!);
-    this.order.set(this.last, { ...kept, cell });
+    log.ids.set(entry.id, kept);
+    this.order.set(this.last, kept);
     this.wake();
     return { pos, cursor };
   }
@@ -67,7 +77,7 @@ export class MemoryLog implements EventLog {
       index !== -1 && index < log.entries.length;
       index++
     ) {
-      yield log.entries[index]!;
+      yield toEntry(log.entries[index]!);
     }
   }
 
@@ -77,25 +87,28 @@ export class MemoryLog implements EventLog {
     while (!signal.aborted && this.state === "open") {
       const entry = this.order.get(next);
       if (next <= this.last) next++;
-      if (entry) yield entry;
+      if (entry) yield toEntry(entry);
       else if (next > this.last) await new Promise<void>((resolve) => this.waiting.push(resolve));
     }
   }
 
   async head(cell: string): Promise<Entry | undefined> {
-    return this.cells.get(cell)?.entries.at(-1);
+    const last = this.cells.get(cell)?.entries.at(-1);
+    return last && toEntry(last);
   }
 
   async trim(cell: string, base: Pos): Promise<void> {
     const log = this.cell(cell);
-    const at = log.entries.findIndex((entry) => entry.pos === base && entry.base === true);
+    const at = log.entries.findIndex((entry) => entry.pos === base && entry.base);
     if (at === -1)
       throw new BytebotError(
         "invalid_params",
         `cell "${cell}" has no base entry at ${base}: only below one may be trimmed`,
       );
-    for (const { cursor } of log.entries.splice(0, at))
+    for (const { id, cursor } of log.entries.splice(0, at)) {
+      log.ids.delete(id);
       this.order.delete(Number(cursor.slice(cursor.lastIndexOf(":") + 1)));
+    }
     log.base = base;
   }
 
@@ -142,11 +155,18 @@ export class MemoryLog implements EventLog {
   }
 }
 
-function checkSize(entry: NewEntry): void {
-  if (entry.events.length > MAX_ENTRY_EVENTS)
+function toEntry({ cell, id, lines, base, pos, cursor, at }: Kept): Entry & { cell: string } {
+  const events = lines.map((line) => JSON.parse(line) as Event);
+  return { cell, id, events, pos, cursor, at, ...(base ? { base } : {}) };
+}
+
+function checkSize(lines: readonly string[]): void {
+  if (lines.length > MAX_ENTRY_EVENTS) {
     throw new BytebotError("too_large", `an entry holds ${MAX_ENTRY_EVENTS} events at most`);
-  if (!fits(linesOf(entry), MAX_ENTRY_BYTES))
+  }
+  if (!fits(lines, MAX_ENTRY_BYTES)) {
     throw new BytebotError("too_large", `an entry of more than ${MAX_ENTRY_BYTES} bytes: keep large parts as blobs`);
+  }
 }
 
 function trimmed(cell: string, base: Pos): BytebotError {

@@ -52,7 +52,7 @@ test("the text, the tool and the scope go through the transcript", { timeout: 60
   assert.ok(findInOrder(renamed, cli.lines()), out);
   assert.deepEqual([asked(cli.lines())?.["text"], asked(cli.lines())?.["scope"]], [text, "team/anna"]);
   const call = cli.lines().find(({ event_type }) => event_type === "bb_tool_call_request");
-  assert.equal((call?.["input"] as Record<string, unknown>)["content"], text);
+  assert.deepEqual(call?.["input"], { path: "note-1.txt", content: text });
   const scopes = new Set(cli.lines().map(({ scope }) => scope));
   assert.deepEqual(scopes, new Set([undefined, "team/anna"]));
 });

@@ -5,8 +5,8 @@ import { isResult, lastQuestion, textOf } from "./messages.ts";
 import { fitting, NONE, tooLarge, type Asked, type Draft, type Prompts, type Room } from "./prompt.ts";
 
 const MAX_QUESTION = 2_000;
-/** In a token, on average and cautiously. */
-const CHARACTERS = 2.5;
+/** Of a result: what a model of this size reads out reliably. Of more it loses the thread and makes things up. */
+const MAX_READ = 120;
 const QUOTE = '"""';
 
 /** What needs no tool; and how arguments are taken from a question, for tools that bring no examples of their own. */
@@ -66,23 +66,22 @@ function ask(messages: readonly Message[]): string {
 
 function readOut(messages: readonly Message[], last: Message, room: Room): Draft {
   const question = lastQuestion(messages).slice(0, MAX_QUESTION);
-  const head = readings.map(([asked, result]) => `${reading(asked, result)}${result}${QUOTE}\n\n`).join("");
+  const head = readings.map(([asked, result]) => `${reading(asked, result)}${result}\n${QUOTE}\n\n`).join("");
   const result = last.content.map(textOf).join("\n").replaceAll(QUOTE, "'''").trim();
-  const prompt = LlamaText(head + reading(question, beginning(result, room.reply * CHARACTERS) || "(nothing)"));
+  const prompt = LlamaText(head + reading(question, beginning(result) || "(nothing)"));
   const tokens = room.tokens(prompt);
   if (tokens > room.limit) throw tooLarge(tokens, room);
-  return { prompt, stops: [QUOTE] };
+  return { prompt, stops: [`\n${QUOTE}`], copies: true };
 }
 
-/** Of a long result the beginning: what is read out is no longer than a reply may be. */
-function beginning(text: string, length: number): string {
-  if (text.length <= length) return text;
-  const cut = text.slice(0, length);
+function beginning(text: string): string {
+  if (text.length <= MAX_READ) return text;
+  const cut = text.slice(0, MAX_READ);
   return `${cut.slice(0, Math.max(cut.lastIndexOf("\n"), cut.lastIndexOf(" "), 1))} …`;
 }
 
 function reading(question: string, result: string): string {
-  return `User: ${question}\nResult: ${QUOTE}${result}${QUOTE}\nAssistant: The answer is: ${QUOTE}`;
+  return `User: ${question}\nResult: ${QUOTE}\n${result}\n${QUOTE}\nAssistant: The answer is: ${QUOTE}\n`;
 }
 
 function speak({ system, messages }: Asked, room: Room): Draft {
@@ -93,7 +92,7 @@ function speak({ system, messages }: Asked, room: Room): Draft {
 
 function line(message: Message): string {
   const text = message.content.map(textOf).join("\n").trim();
-  if (isResult(message)) return `Result: ${QUOTE}${text}${QUOTE}\n`;
+  if (isResult(message)) return `Result: ${QUOTE}\n${beginning(text)}\n${QUOTE}\n`;
   if (message.role === "user") return `User: ${text}\n`;
   return text === "" ? "" : `Assistant: ${text}\n\n`;
 }

@@ -6,6 +6,8 @@ import { dropOldest } from "./messages.ts";
 export interface Draft {
   prompt: LlamaText;
   stops: readonly (LlamaText | string)[];
+  /** The reply repeats what is in the prompt, so that repeats are not to be punished. */
+  copies?: boolean | undefined;
 }
 
 /** What a prompt is made of. */
@@ -30,8 +32,6 @@ export interface Prompts {
 /** How long a prompt may be, in tokens, so that the reply fits behind it. */
 export interface Room {
   limit: number;
-  /** How long the reply may be. */
-  reply: number;
   tokens(prompt: LlamaText): number;
 }
 

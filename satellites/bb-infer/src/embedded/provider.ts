@@ -14,7 +14,7 @@ import { instruct } from "./instruct.ts";
 import { isResult } from "./messages.ts";
 import { Model, type Completed, type Completion } from "./model.ts";
 import { toParams, type EmbeddedParams } from "./params.ts";
-import { NONE, tooLarge, type Asked, type Prompts, type Room } from "./prompt.ts";
+import { NONE, tooLarge, type Asked, type Draft, type Prompts, type Room } from "./prompt.ts";
 import { Queue } from "./queue.ts";
 
 const MAX_WAITING = 16;
@@ -47,6 +47,8 @@ interface Round {
   /** Prompt tokens in `usage` so far: arguments go on from the prompt of the choice, which counts once. */
   counted: number;
 }
+
+type Step = Pick<Completion, "lane" | "stops" | "grammar" | "maxTokens" | "onText"> & Pick<Draft, "copies">;
 
 class Embedded implements Provider {
   readonly label: string;
@@ -125,9 +127,10 @@ class Embedded implements Provider {
   }
 
   private async answer(round: Round): Promise<boolean> {
-    const { prompt, stops } = this.prompts.answer(asked(round.request, []), this.room(round));
+    const { prompt, stops, copies } = this.prompts.answer(asked(round.request, []), this.room(round));
     const { finished } = await this.complete(round, prompt, {
       lane: "answer",
+      copies,
       stops: [...stops, ...round.params.stop],
       maxTokens: round.params.maxTokens,
       onText: trimmed((text) => round.reply.text(text)),
@@ -138,14 +141,13 @@ class Embedded implements Provider {
   private async complete(
     round: Round,
     prompt: LlamaText,
-    rest: Pick<Completion, "lane" | "stops" | "grammar" | "maxTokens" | "onText">,
-  ): Promise<Completed> {
+    { copies, ...rest }: Step): Promise<Completed> {
     const { usage, params, signal } = round;
     const room = this.room(round);
     const tokens = room.tokens(prompt);
     if (tokens > room.limit) throw tooLarge(tokens, room);
     // A grammar already says what may come: a penalty on repeats would only push digits and names out of it.
-    const sampling = rest.grammar ? { ...params.sampling, repeatPenalty: 1 } : params.sampling;
+    const sampling = copies || rest.grammar ? { ...params.sampling, repeatPenalty: 1 } : params.sampling;
     const done = await this.model.complete({ prompt, signal, sampling, ...rest });
     usage.input_tokens += done.read;
     usage.output_tokens += done.written;
@@ -156,7 +158,7 @@ class Embedded implements Provider {
 
   private room({ params }: Round): Room {
     const limit = this.model.contextSize - params.maxTokens - 2;
-    return { limit, reply: params.maxTokens, tokens: (prompt) => this.model.tokens(prompt).length };
+    return { limit, tokens: (prompt) => this.model.tokens(prompt).length };
   }
 }
 

@@ -10,7 +10,7 @@ export async function main({ opts, signal }: Parameters<bb.Main>[0]): Promise<vo
   const satellite = await bb.sync({ kind: "toolsource", name: "files", controller: false, signal });
   satellite.tool(
     bb.defineTool({
-      name: String(opts["tool"] ?? "create-user-file"),
+      name: typeof opts["tool"] === "string" ? opts["tool"] : "create-user-file",
       description: "Creates a file for the person. The demo keeps it in memory.",
       input: z.object({ path: z.string(), content: z.string() }),
       run: ({ path, content }, { scope }) => {
@@ -18,7 +18,7 @@ export async function main({ opts, signal }: Parameters<bb.Main>[0]): Promise<vo
         if (!own.has(path) && ++count > MOST_FILES)
           throw new bb.BytebotError("overloaded", `the demo keeps ${MOST_FILES} files`);
         files.set(scope, own.set(path, content));
-        return `created ${path}, ${[...content].length} characters`;
+        return `created ${path}, ${content.length} characters`;
       },
     }),
   );

@@ -1,0 +1,28 @@
+/** A map that forgets: it keeps the newest `size` entries at least, and twice as many at most. */
+export class Recent<Key, Value> {
+  private readonly size: number;
+  private newer = new Map<Key, Value>();
+  private older = new Map<Key, Value>();
+
+  constructor(size: number) {
+    this.size = size;
+  }
+
+  get(key: Key): Value | undefined {
+    return this.newer.get(key) ?? this.older.get(key);
+  }
+
+  set(key: Key, value: Value): void {
+    // A generation is dropped whole: deleting the oldest one by one makes a Map slow.
+    if (this.newer.size >= this.size && !this.newer.has(key)) {
+      this.older = this.newer;
+      this.newer = new Map();
+    }
+    this.newer.set(key, value);
+  }
+
+  delete(key: Key): void {
+    this.newer.delete(key);
+    this.older.delete(key);
+  }
+}

@@ -1,0 +1,127 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { MAX_ENTRY_BYTES, type Entry, type EventLog } from "../../src/log/index.ts";
+import type { Event } from "../../src/wire/index.ts";
+
+/** What every engine does, whatever it stands on; `open` gives an empty log. */
+export function logSuite(name: string, open: () => Promise<EventLog>): void {
+  const event = (text: string): Event => ({ event_type: "user_event", type: "message", scope: "u", text });
+  const entry = (id: string, ...texts: string[]) => ({ id, events: texts.map(event) });
+
+  async function all<T>(entries: AsyncIterable<T>): Promise<T[]> {
+    const found: T[] = [];
+    for await (const each of entries) found.push(each);
+    return found;
+  }
+  const texts = (entries: readonly Entry[]) => entries.flatMap(({ events }) => events.map((each) => each["text"]));
+
+  test(`${name}: what was appended is read back, in order, after any position, cell by cell (LOG-2)`, async () => {
+    const log = await open();
+    const first = await log.append("u", 0, entry("a", "one", "two"));
+    const second = await log.append("u", first.pos, entry("b", "three"));
+    await log.append("v", 0, entry("c", "elsewhere"));
+    assert.ok(second.pos > first.pos);
+    assert.deepEqual(texts(await all(log.read("u", 0))), ["one", "two", "three"]);
+    assert.deepEqual(texts(await all(log.read("u", first.pos))), ["three"]);
+    assert.deepEqual(texts(await all(log.read("nowhere", 0))), []);
+    assert.equal((await log.head("u"))?.pos, second.pos);
+    assert.equal(await log.head("nowhere"), undefined);
+    await log.close();
+  });
+
+  test(`${name}: of six writers with one expected position one wins, the others learn where the cell is`, async () => {
+    const log = await open();
+    const tries = await Promise.allSettled(
+      ["a", "b", "c", "d", "e", "f"].map((id) => log.append("u", 0, entry(id, id))),
+    );
+    const won = tries.filter(({ status }) => status === "fulfilled");
+    assert.equal(won.length, 1);
+    for (const each of tries) {
+      if (each.status === "fulfilled") continue;
+      const { code, data } = each.reason as { code: string; data: { head: number } };
+      assert.equal(code, "conflict");
+      assert.equal(data.head, (await log.head("u"))?.pos);
+    }
+    assert.equal((await all(log.read("u", 0))).length, 1);
+    await log.close();
+  });
+
+  test(`${name}: the same entry again has the place it had, also after others (LOG-4)`, async () => {
+    const log = await open();
+    const place = await log.append("u", 0, entry("a", "one"));
+    await log.append("u", place.pos, entry("b", "two"));
+    const again = await log.append("u", 0, entry("a", "one"));
+    assert.deepEqual([again.pos, again.cursor], [place.pos, place.cursor]);
+    assert.deepEqual(texts(await all(log.read("u", 0))), ["one", "two"]);
+    await log.close();
+  });
+
+  test(`${name}: what is done to an event after its append does not reach the log`, async () => {
+    const log = await open();
+    const said = event("as it was");
+    await log.append("u", 0, { id: "a", events: [said] });
+    said["text"] = "changed";
+    assert.deepEqual(texts(await all(log.read("u", 0))), ["as it was"]);
+    await log.close();
+  });
+
+  test(`${name}: the tail has every cell in one order, without gaps, from any cursor on, until it is aborted`, async () => {
+    const log = await open();
+    const first = await log.append("u", 0, entry("a", "one"));
+    await log.append("v", 0, entry("b", "two"));
+    const stop = new AbortController();
+    const seen: unknown[] = [];
+    const reading = (async () => {
+      for await (const { cell, events } of log.tail([first.cursor], stop.signal)) {
+        seen.push([cell, events[0]!["text"]]);
+        if (seen.length === 3) stop.abort();
+      }
+    })();
+    await log.append("u", first.pos, entry("c", "three"));
+    await log.append("w", 0, entry("d", "four"));
+    await reading;
+    assert.deepEqual(seen, [
+      ["v", "two"],
+      ["u", "three"],
+      ["w", "four"],
+    ]);
+    for (const cursor of ["other:1", "garbage", first.cursor.replace(/\d+$/, "999")]) {
+      await assert.rejects(all(log.tail([cursor], AbortSignal.timeout(5000))), { code: "cursor_expired" }, cursor);
+    }
+    await log.close();
+  });
+
+  test(`${name}: a cell is trimmed below a base entry only, and what reads below it is told`, async () => {
+    const log = await open();
+    const first = await log.append("u", 0, entry("a", "one"));
+    await assert.rejects(log.trim("u", first.pos), { code: "invalid_params" });
+    const base = await log.append("u", first.pos, { ...entry("b", "all so far"), base: true });
+    const last = await log.append("u", base.pos, entry("c", "two"));
+    await log.trim("u", base.pos);
+    assert.deepEqual(texts(await all(log.read("u", first.pos))), ["all so far", "two"]);
+    await assert.rejects(all(log.read("u", 0)), { code: "cursor_expired" });
+    assert.equal((await log.head("u"))?.pos, last.pos);
+    await log.close();
+  });
+
+  test(`${name}: an entry over its limit is refused whole, and the cell goes on`, async () => {
+    const log = await open();
+    await assert.rejects(log.append("u", 0, entry("a", "x".repeat(MAX_ENTRY_BYTES))), { code: "too_large" });
+    const many = { id: "b", events: Array.from({ length: 257 }, () => event("x")) };
+    await assert.rejects(log.append("u", 0, many), { code: "too_large" });
+    await log.append("u", 0, entry("c", "fits"));
+    assert.deepEqual(texts(await all(log.read("u", 0))), ["fits"]);
+    await log.close();
+  });
+
+  test(`${name}: blobs belong to their cell; a closed log takes nothing`, async () => {
+    const log = await open();
+    const bytes = new TextEncoder().encode("hello");
+    const { ref, size } = await log.putBlob("u", bytes);
+    assert.equal(size, 5);
+    assert.deepEqual(await log.getBlob("u", ref), bytes);
+    await assert.rejects(log.getBlob("v", ref), { code: "not_found" }, "never by the hash alone");
+    await log.close();
+    await assert.rejects(log.append("u", 0, entry("a", "late")), { code: "unavailable" });
+  });
+}
