@@ -279,14 +279,19 @@ export class Hub {
     });
   }
 
-  /** Nothing of these batches happened: whoever waits for an acknowledgement is told, and the cell's work is given up. */
+  /** Nothing of these batches happened: whoever waits for an answer is told, and the cell's work is given up. */
   private logFailed(cell: string, batches: Batch[], error: BytebotError): void {
     this.report(`the log refused an entry of cell "${cell}": ${error.message}`);
+    const why = error.toWire();
     for (const effect of batches.flatMap((batch) => batch.effects)) {
       if (effect.type === "ack")
-        this.send(effect.to, { event_type: "bb_error", in_reply_to: effect.inReplyTo, ...error.toWire() });
+        this.send(effect.to, { event_type: "bb_error", in_reply_to: effect.inReplyTo, ...why });
+      if (effect.type !== "send" || effect.event["success"] === undefined) continue;
+      const { event_type, in_reply_to, scope } = effect.event;
+      this.send(effect.to, { event_type, in_reply_to, scope, success: false, error: why });
     }
-    this.input({ type: "log_failed", cell, error });
+    const lost = batches.flatMap((batch) => batch.append);
+    this.input({ type: "log_failed", cell, lost, error });
   }
 
   private report(line: string): void {

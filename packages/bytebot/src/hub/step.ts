@@ -31,7 +31,7 @@ export type StepInput =
   | { type: "event"; connection: ConnectionId; event: Event }
   | { type: "closed"; connection: ConnectionId; reason: string }
   | { type: "joined"; connection: ConnectionId; cell: string }
-  | { type: "log_failed"; cell: string; error: BytebotError }
+  | { type: "log_failed"; cell: string; lost: readonly Event[]; error: BytebotError }
   | { type: "timer"; key: string };
 
 /** The pure core: one input at one time, and what follows from it. */
@@ -54,7 +54,7 @@ function begin(core: Core, input: StepInput): void {
     case "joined":
       return joined(core, input.connection, input.cell);
     case "log_failed":
-      return giveUp(core, input.cell, input.error);
+      return giveUp(core, input.cell, input.lost, input.error);
     case "timer":
       return timer(core, input.key);
   }

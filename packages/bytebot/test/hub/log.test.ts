@@ -9,18 +9,18 @@ import { inferResult, message } from "./world.ts";
 /** A real log with a disk that is full when a test says so: the fault is outside, where the engine meets it. */
 class FaultyLog extends MemoryLog {
   fault: BytebotError | undefined;
-  private waiting: (() => void)[] = [];
+  private holding: (() => void)[] = [];
   held = false;
 
   override async append(cell: string, expected: number, entry: NewEntry): Promise<Place> {
-    if (this.held) await new Promise<void>((resolve) => this.waiting.push(resolve));
+    if (this.held) await new Promise<void>((resolve) => this.holding.push(resolve));
     if (this.fault) throw this.fault;
     return super.append(cell, expected, entry);
   }
 
   release(): void {
     this.held = false;
-    for (const resolve of this.waiting.splice(0)) resolve();
+    for (const resolve of this.holding.splice(0)) resolve();
   }
 }
 

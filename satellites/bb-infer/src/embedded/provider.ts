@@ -19,6 +19,8 @@ import { Queue } from "./queue.ts";
 
 const MAX_WAITING = 16;
 const MAX_NAME = 32;
+/** Tokens; a copy that has not ended by then goes in circles. */
+const MAX_COPIED = 128;
 
 export interface EmbeddedOptions {
   /** Path of the GGUF file. */
@@ -132,7 +134,7 @@ class Embedded implements Provider {
       lane: "answer",
       copies,
       stops: [...stops, ...round.params.stop],
-      maxTokens: round.params.maxTokens,
+      maxTokens: copies ? Math.min(MAX_COPIED, round.params.maxTokens) : round.params.maxTokens,
       onText: trimmed((text) => round.reply.text(text)),
     });
     return finished;

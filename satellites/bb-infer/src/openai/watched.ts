@@ -1,0 +1,64 @@
+import { BytebotError } from "bytebot/sdk";
+import { isHtml } from "./errors.ts";
+
+const SHOWN = 64 * 1024;
+
+/**
+ * A fetch whose body may not fall silent: after `idleMs` without a byte, headers included, it fails as `timeout` and the
+ * connection is closed. Comments that keep a stream alive count. A 200 that is no event stream fails with what it is.
+ */
+export function watchedFetch(baseUrl: string, idleMs: number): typeof fetch {
+  return async (input, init) => {
+    const idle = new AbortController();
+    const stalled = () => {
+      const message = `${baseUrl} has sent nothing for ${idleMs / 1000} s: it may be overloaded or still loading the model. Try again, or raise opts.params.idle_timeout_ms`;
+      idle.abort(new BytebotError("timeout", message, { retryable: true }));
+    };
+    let timer = setTimeout(stalled, idleMs);
+    const alive = () => {
+      clearTimeout(timer);
+      timer = setTimeout(stalled, idleMs);
+    };
+    try {
+      const signal = init?.signal ? AbortSignal.any([init.signal, idle.signal]) : idle.signal;
+      const response = await fetch(input, { ...init, signal });
+      alive();
+      const body = response.body?.pipeThrough(
+        new TransformStream<Uint8Array<ArrayBuffer>, Uint8Array<ArrayBuffer>>({
+          transform(chunk, controller) {
+            alive();
+            controller.enqueue(chunk);
+          },
+          flush: () => clearTimeout(timer),
+        }),
+      );
+      signal.addEventListener("abort", () => clearTimeout(timer), { once: true });
+      const watched = new Response(body ?? null, response);
+      const type = response.headers.get("content-type") ?? "";
+      if (response.ok && /html|json/.test(type) && !/ndjson|event-stream/.test(type)) throw await noStream(baseUrl, watched);
+      return watched;
+    } catch (error) {
+      clearTimeout(timer);
+      throw idle.signal.aborted ? idle.signal.reason : error;
+    }
+  };
+}
+
+async function noStream(baseUrl: string, response: Response): Promise<BytebotError> {
+  const text = await beginning(response);
+  if (isHtml(text)) {
+    return new BytebotError("unavailable", `${baseUrl} answered with a web page (HTML), not an API: correct base_url; it usually ends in /v1`);
+  }
+  const message = `${baseUrl} answered with JSON where a stream was asked for: ${text.slice(0, 300)}`;
+  return new BytebotError("unavailable", `${message}. Use a server that streams chat completions`);
+}
+
+async function beginning(response: Response): Promise<string> {
+  let text = "";
+  const decoder = new TextDecoder();
+  for await (const chunk of response.body ?? []) {
+    text += decoder.decode(chunk, { stream: true });
+    if (text.length > SHOWN) break;
+  }
+  return text;
+}
