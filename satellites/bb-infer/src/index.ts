@@ -1,1 +1,93 @@
-export const placeholder = 0;
+import * as bb from "bytebot/sdk";
+import { choose, type Choice } from "./choose.ts";
+import { open } from "./open.ts";
+import { toOptions } from "./options.ts";
+import type { Provider } from "./provider.ts";
+import type { Progress } from "./weights/index.ts";
+
+export { choose, type Choice, type ChooseOptions } from "./choose.ts";
+export { open, type OpenOptions } from "./open.ts";
+export { toOptions, type Options } from "./options.ts";
+export type { InferContext, Provider } from "./provider.ts";
+export { modelsFolder, pinned, prepareWeights, type Progress, type WeightsOptions } from "./weights/index.ts";
+
+/**
+ * The infer satellite. The handshake comes first, the model after it: loading may take a minute, and a request that
+ * comes meanwhile waits for it. What goes wrong then is the answer to that request, and the next one tries again.
+ */
+export async function main({ opts, signal }: Parameters<bb.Main>[0]): Promise<void> {
+  toOptions(opts);
+  const satellite = await bb.sync({
+    kind: "infer",
+    name: "bb-infer",
+    capabilities: { api_shape: "anthropic", tools: { native: {} } },
+    signal,
+  });
+  const model = new Opened(() => start(opts, satellite.signal));
+  // Loaded before it is asked for; a failure is told to whoever asks.
+  void model.get().catch(() => undefined);
+  satellite.onInfer(async (request, reply, context) => {
+    const provider = await until(model.get(), context.signal);
+    return provider.infer(request, reply, { signal: context.signal, drained: () => satellite.drained() });
+  });
+  try {
+    await satellite.start();
+  } finally {
+    await model.close();
+  }
+}
+
+async function start(opts: Record<string, unknown>, signal: AbortSignal): Promise<Provider> {
+  const choice: Choice = await choose(opts, { signal });
+  return open(choice, { signal, onProgress: tenths((line) => console.error(`bb-infer: ${line}`)) });
+}
+
+/** A model that is opened once; after a failure, again. */
+class Opened {
+  private readonly begin: () => Promise<Provider>;
+  private opening: Promise<Provider> | undefined;
+
+  constructor(begin: () => Promise<Provider>) {
+    this.begin = begin;
+  }
+
+  get(): Promise<Provider> {
+    if (!this.opening) {
+      const opening = this.begin();
+      this.opening = opening;
+      opening.catch(() => {
+        if (this.opening === opening) this.opening = undefined;
+      });
+    }
+    return this.opening;
+  }
+
+  async close(): Promise<void> {
+    const provider = await this.opening?.catch(() => undefined);
+    await provider?.close();
+  }
+}
+
+/** The promise's outcome, unless the signal aborts before. */
+async function until<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
+  const stopped = Promise.withResolvers<never>();
+  const abort = () => stopped.reject(signal.reason as Error);
+  signal.addEventListener("abort", abort, { once: true });
+  try {
+    if (signal.aborted) throw signal.reason;
+    return await Promise.race([promise, stopped.promise]);
+  } finally {
+    signal.removeEventListener("abort", abort);
+  }
+}
+
+/** Progress as a line at every tenth, for a log. */
+function tenths(print: (line: string) => void): (progress: Progress) => void {
+  let last = "";
+  return ({ stage, done, total }) => {
+    const percent = total > 0 ? `${Math.floor((10 * done) / total) * 10} %` : "";
+    const line = `${stage} the model's weights ${percent}`.trim();
+    if (line !== last) print(line);
+    last = line;
+  };
+}

@@ -140,10 +140,7 @@ class Embedded implements Provider {
     return finished;
   }
 
-  private async complete(
-    round: Round,
-    prompt: LlamaText,
-    { copies, ...rest }: Step): Promise<Completed> {
+  private async complete(round: Round, prompt: LlamaText, { copies, ...rest }: Step): Promise<Completed> {
     const { usage, params, signal } = round;
     const room = this.room(round);
     const tokens = room.tokens(prompt);

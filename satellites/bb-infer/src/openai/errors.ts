@@ -29,9 +29,12 @@ export function toBytebotError(thrown: unknown, server: Server): BytebotError {
 /** An error object inside the stream: `{ message, code, type }`, where the code may be an HTTP status. */
 export function fromStream(error: unknown, server: Server): BytebotError {
   if (error instanceof Error) return toBytebotError(error, server);
-  const { message, code, type } = (typeof error === "object" && error !== null ? error : { message: error }) as Record<string, unknown>;
+  const { message, code, type } = (typeof error === "object" && error !== null ? error : { message: error }) as Record<
+    string,
+    unknown
+  >;
   const status = statusOf(code) ?? statusOf(type) ?? 500;
-  return fromStatus(status, { text: String(message ?? "no message").slice(0, SHOWN), kind: String(code ?? type ?? "") }, server);
+  return fromStatus(status, { text: words(message ?? "no message"), kind: words(code ?? type ?? "") }, server);
 }
 
 const byName: Record<string, number> = {
@@ -68,16 +71,27 @@ function fromStatus(status: number, { text, kind, retryAfterMs }: Said, server: 
   const fail = (code: ErrorCode, fix: string, retryable = false) =>
     new BytebotError(code, `${baseUrl} answered ${status}: ${text}. ${fix}`, { retryable, retryAfterMs, cause });
   if (named === 401 || named === 403) return fail("unauthorized", keyFix(server));
-  if (named === 404) return fail("not_found", `Check the model (${model}) and that base_url is right (it ends before /chat/completions)`);
-  if (named === 413) return fail("too_large", "The conversation is longer than this model takes: start a new one, or use a model with a larger context");
-  if (kind === "insufficient_quota" || named === 402) return fail("budget_exceeded", "The account behind the key has no credit left: add some, or use another key");
+  if (named === 404)
+    return fail(
+      "not_found",
+      `Check the model (${model}) and that base_url is right (it ends before /chat/completions)`,
+    );
+  if (named === 413)
+    return fail(
+      "too_large",
+      "The conversation is longer than this model takes: start a new one, or use a model with a larger context",
+    );
+  if (kind === "insufficient_quota" || named === 402)
+    return fail("budget_exceeded", "The account behind the key has no credit left: add some, or use another key");
   if (named === 429) return fail("overloaded", "Too many requests for this key: wait, or ask for a higher limit", true);
-  if (named >= 500 || named === 408 || named === 409 || named === 425) return fail("unavailable", "The server failed; try again", true);
+  if (named >= 500 || named === 408 || named === 409 || named === 425)
+    return fail("unavailable", "The server failed; try again", true);
   return fail("invalid_params", "The request does not suit this server: check params and tools");
 }
 
 function keyFix({ keyEnv, hasKey }: Server): string {
-  if (!hasKey) return `No key was sent: set ${keyEnv ?? "opts.api_key_env to the name of an environment variable"}${keyEnv ? " in the environment" : ", and the key in it"}`;
+  if (!hasKey)
+    return `No key was sent: set ${keyEnv ?? "opts.api_key_env to the name of an environment variable"}${keyEnv ? " in the environment" : ", and the key in it"}`;
   return `The key in ${keyEnv} was refused: check that it is whole, not revoked, and belongs to this server`;
 }
 
@@ -91,7 +105,8 @@ function unreachable(error: Error, { baseUrl }: Server): BytebotError {
     UND_ERR_SOCKET: "the connection was cut in the middle of the reply",
     ECONNRESET: "the connection was cut",
   };
-  const why = (code && fixes[code]) ?? `the connection failed (${(error.cause as Error | undefined)?.message ?? error.message})`;
+  const why =
+    (code && fixes[code]) ?? `the connection failed (${(error.cause as Error | undefined)?.message ?? error.message})`;
   return new BytebotError("unavailable", `${baseUrl}: ${why}`, { retryable: true, cause: error });
 }
 
@@ -101,10 +116,15 @@ function said(error: APICallError): Said {
   const text = body?.error?.message ?? plain ?? error.message;
   const kinds = [body?.error?.code, body?.error?.type].map(String);
   return {
-    text: String(text).slice(0, SHOWN),
+    text: words(text),
     kind: kinds.find((kind) => kind in byName) ?? "",
     retryAfterMs: retryAfter(error.responseHeaders ?? {}),
   };
+}
+
+/** A server's word, whatever it is made of. */
+function words(value: unknown): string {
+  return (typeof value === "string" ? value : JSON.stringify(value)).slice(0, SHOWN);
 }
 
 export function isHtml(text: string | undefined): boolean {

@@ -1,6 +1,13 @@
-import type { LanguageModelV4FilePart, LanguageModelV4Message, LanguageModelV4Prompt, LanguageModelV4TextPart } from "@ai-sdk/provider";
+import type {
+  LanguageModelV4FilePart,
+  LanguageModelV4Message,
+  LanguageModelV4Prompt,
+  LanguageModelV4TextPart,
+  LanguageModelV4ToolCallPart,
+} from "@ai-sdk/provider";
 import type { Block, InferRequestEvent, Message } from "bytebot/sdk";
 
+type AssistantPart = LanguageModelV4TextPart | LanguageModelV4ToolCallPart;
 type Part = LanguageModelV4TextPart | LanguageModelV4FilePart;
 
 const SENDABLE = /^(?:image\/.+|audio\/(?:wav|mp3|mpeg)|application\/pdf)$/;
@@ -19,7 +26,9 @@ function fromUser({ content }: Message, names: ReadonlyMap<string, string>): Lan
   const results = content.filter((block) => block.type === "tool_result");
   const said = content.filter((block) => block.type !== "tool_result").map(toPart);
   // A tool's message takes only text here: its pictures go along with the user's.
-  const shown = results.flatMap((block) => (block["content"] as Block[]).map(toPart).filter((part) => part.type === "file"));
+  const shown = results.flatMap((block) =>
+    (block["content"] as Block[]).map(toPart).filter((part) => part.type === "file"),
+  );
   const user = [...shown, ...said];
   return [
     ...(results.length > 0 ? [{ role: "tool" as const, content: results.map((block) => toResult(block, names)) }] : []),
@@ -29,17 +38,26 @@ function fromUser({ content }: Message, names: ReadonlyMap<string, string>): Lan
 
 function toResult(block: Block, names: ReadonlyMap<string, string>) {
   const id = String(block["tool_use_id"]);
-  const value = (block["content"] as Block[]).map(toPart).map((part) => (part.type === "text" ? part.text : `[${part.mediaType}, shown below]`));
+  const value = (block["content"] as Block[])
+    .map(toPart)
+    .map((part) => (part.type === "text" ? part.text : `[${part.mediaType}, shown below]`));
   const type = block["is_error"] === true ? ("error-text" as const) : ("text" as const);
-  return { type: "tool-result" as const, toolCallId: id, toolName: names.get(id) ?? "tool", output: { type, value: value.join("\n") } };
+  return {
+    type: "tool-result" as const,
+    toolCallId: id,
+    toolName: names.get(id) ?? "tool",
+    output: { type, value: value.join("\n") },
+  };
 }
 
 /** Thinking stays behind: this format has no place for its signature, and unsigned it may not be sent back. */
 function fromAssistant({ content }: Message): LanguageModelV4Message[] {
-  const parts = content.flatMap((block) => {
-    if (block.type === "text") return [{ type: "text" as const, text: String(block["text"]) }];
+  const parts = content.flatMap((block): AssistantPart[] => {
+    if (block.type === "text") return [{ type: "text", text: String(block["text"]) }];
     if (block.type !== "tool_use") return [];
-    return [{ type: "tool-call" as const, toolCallId: idOf(block), toolName: String(block["name"]), input: block["input"] ?? {} }];
+    return [
+      { type: "tool-call", toolCallId: idOf(block), toolName: String(block["name"]), input: block["input"] ?? {} },
+    ];
   });
   return parts.length > 0 ? [{ role: "assistant", content: parts }] : [];
 }

@@ -26,7 +26,10 @@ export function openAICompatible(options: OpenAICompatibleOptions): Provider {
   const { baseUrl, model, keyEnv, headers = {}, env = process.env } = options;
   const { idle_timeout_ms = IDLE_MS, ...defaults } = options.params ?? {};
   if (typeof idle_timeout_ms !== "number" || !(idle_timeout_ms > 0)) {
-    throw new BytebotError("invalid_params", `params.idle_timeout_ms is ${JSON.stringify(idle_timeout_ms)}: a number of milliseconds is needed`);
+    throw new BytebotError(
+      "invalid_params",
+      `params.idle_timeout_ms is ${JSON.stringify(idle_timeout_ms)}: a number of milliseconds is needed`,
+    );
   }
   const fetching = watchedFetch(baseUrl, idle_timeout_ms);
 

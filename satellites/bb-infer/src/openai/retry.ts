@@ -14,7 +14,8 @@ export async function retried<T>(attempt: () => Promise<T>, again: () => boolean
     try {
       return await attempt();
     } catch (error) {
-      if (!(error instanceof BytebotError) || !error.retryable || !again() || tries >= TRIES || signal.aborted) throw error;
+      if (!(error instanceof BytebotError) || !error.retryable || !again() || tries >= TRIES || signal.aborted)
+        throw error;
       const wait = error.retryAfterMs ?? FIRST_MS * 2 ** (tries - 1);
       if (wait > LONGEST_MS) throw error;
       await delay(wait, undefined, { signal });

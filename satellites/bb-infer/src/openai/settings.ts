@@ -27,7 +27,10 @@ export function toCall(request: InferRequestEvent, params: Record<string, unknow
   };
 }
 
-function toolsOf({ tools = [], tool_choice }: InferRequestEvent): Pick<LanguageModelV4CallOptions, "tools" | "toolChoice"> {
+function toolsOf({
+  tools = [],
+  tool_choice,
+}: InferRequestEvent): Pick<LanguageModelV4CallOptions, "tools" | "toolChoice"> {
   if (tools.length === 0) return {};
   return {
     tools: tools.map(({ name, description, input_schema }) => ({

@@ -52,7 +52,10 @@ export async function relay(
       case "error":
         throw fromStream(part.error, context.server);
       case "finish":
-        end = { stop_reason: stopReason(part.finishReason.unified, seen.size > 0, context.server), usage: toUsage(part.usage) };
+        end = {
+          stop_reason: stopReason(part.finishReason.unified, seen.size > 0, context.server),
+          usage: toUsage(part.usage),
+        };
         break;
       default:
         // Warnings, metadata, sources: nothing a reply is made of.
@@ -73,7 +76,9 @@ function stopReason(reason: string, called: boolean, server: Server): InferEnd["
 }
 
 function cut({ baseUrl }: Server): BytebotError {
-  return new BytebotError("unavailable", `${baseUrl} ended the reply before it was complete: try again`, { retryable: true });
+  return new BytebotError("unavailable", `${baseUrl} ended the reply before it was complete: try again`, {
+    retryable: true,
+  });
 }
 
 /** An absent count is unknown. Cached tokens are counted beside the others, not among them. */

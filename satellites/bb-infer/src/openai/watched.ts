@@ -14,11 +14,14 @@ export function watchedFetch(baseUrl: string, idleMs: number): typeof fetch {
       const message = `${baseUrl} has sent nothing for ${idleMs / 1000} s: it may be overloaded or still loading the model. Try again, or raise opts.params.idle_timeout_ms`;
       idle.abort(new BytebotError("timeout", message, { retryable: true }));
     };
-    let timer = setTimeout(stalled, idleMs);
+    let timer: NodeJS.Timeout | undefined;
+    const done = () => clearTimeout(timer);
     const alive = () => {
-      clearTimeout(timer);
+      done();
       timer = setTimeout(stalled, idleMs);
+      timer.unref(); // the socket keeps the process alive, not the watch over it
     };
+    alive();
     try {
       const signal = init?.signal ? AbortSignal.any([init.signal, idle.signal]) : idle.signal;
       const response = await fetch(input, { ...init, signal });
@@ -29,16 +32,18 @@ export function watchedFetch(baseUrl: string, idleMs: number): typeof fetch {
             alive();
             controller.enqueue(chunk);
           },
-          flush: () => clearTimeout(timer),
+          flush: done,
+          cancel: done,
         }),
       );
-      signal.addEventListener("abort", () => clearTimeout(timer), { once: true });
+      signal.addEventListener("abort", done, { once: true });
       const watched = new Response(body ?? null, response);
       const type = response.headers.get("content-type") ?? "";
-      if (response.ok && /html|json/.test(type) && !/ndjson|event-stream/.test(type)) throw await noStream(baseUrl, watched);
+      if (response.ok && /html|json/.test(type) && !/ndjson|event-stream/.test(type))
+        throw await noStream(baseUrl, watched);
       return watched;
     } catch (error) {
-      clearTimeout(timer);
+      done();
       throw idle.signal.aborted ? idle.signal.reason : error;
     }
   };
@@ -47,7 +52,10 @@ export function watchedFetch(baseUrl: string, idleMs: number): typeof fetch {
 async function noStream(baseUrl: string, response: Response): Promise<BytebotError> {
   const text = await beginning(response);
   if (isHtml(text)) {
-    return new BytebotError("unavailable", `${baseUrl} answered with a web page (HTML), not an API: correct base_url; it usually ends in /v1`);
+    return new BytebotError(
+      "unavailable",
+      `${baseUrl} answered with a web page (HTML), not an API: correct base_url; it usually ends in /v1`,
+    );
   }
   const message = `${baseUrl} answered with JSON where a stream was asked for: ${text.slice(0, 300)}`;
   return new BytebotError("unavailable", `${message}. Use a server that streams chat completions`);

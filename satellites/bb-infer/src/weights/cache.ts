@@ -68,7 +68,11 @@ export async function locked<T>(
 async function take(file: string, mine: string): Promise<boolean> {
   try {
     const handle = await open(file, "wx");
-    await handle.writeFile(mine).finally(() => handle.close());
+    try {
+      await handle.writeFile(mine);
+    } finally {
+      await handle.close();
+    }
     return true;
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === "EEXIST") return false;

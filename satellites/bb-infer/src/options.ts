@@ -1,0 +1,49 @@
+import { BytebotError } from "bytebot/sdk";
+
+/** What an app passes to this component, checked. Keys never: only the name of the variable that holds one. */
+export interface Options {
+  provider?: "embedded" | "openai-compatible" | undefined;
+  /** For `embedded` a GGUF path or `hf:user/repo/file.gguf`, else the server's name for the model. */
+  model?: string | undefined;
+  base_url?: string | undefined;
+  api_key_env?: string | undefined;
+  params?: Record<string, unknown> | undefined;
+  headers?: Record<string, string> | undefined;
+}
+
+const names = ["provider", "model", "base_url", "api_key_env", "params", "headers"];
+
+/** Throws `invalid_params`, naming the option and what it should be. */
+export function toOptions(opts: Record<string, unknown>): Options {
+  const wrong = (name: string, needed: string) =>
+    new BytebotError("invalid_params", `bb-infer: opts.${name} is ${JSON.stringify(opts[name])}: ${needed}`);
+  for (const name of Object.keys(opts)) {
+    if (!names.includes(name)) throw wrong(name, `there is no such option; there are ${names.join(", ")}`);
+  }
+  for (const name of ["model", "base_url", "api_key_env"]) {
+    const value = opts[name];
+    if (value !== undefined && (typeof value !== "string" || value === "")) throw wrong(name, "a text is needed");
+  }
+  const { provider, base_url, api_key_env, params = {}, headers = {} } = opts;
+  if (provider !== undefined && provider !== "embedded" && provider !== "openai-compatible") {
+    throw wrong("provider", `"embedded" or "openai-compatible" is needed`);
+  }
+  if (base_url !== undefined && !/^https?:\/\//.test(String(base_url)))
+    throw wrong("base_url", "a URL is needed, as in http://127.0.0.1:8080/v1");
+  // The commonest slip is the key itself; what cannot be a variable's name must not be echoed.
+  if (api_key_env !== undefined && !/^[A-Z_][A-Z0-9_]*$/i.test(String(api_key_env))) {
+    throw new BytebotError(
+      "invalid_params",
+      "bb-infer: opts.api_key_env is no variable's name: write the name, as in OPENAI_API_KEY, and set the key in the environment",
+    );
+  }
+  if (!isRecord(params)) throw wrong("params", `an object is needed, as in {"temperature":0.2}`);
+  if (!isRecord(headers) || !Object.values(headers).every((value) => typeof value === "string")) {
+    throw new BytebotError("invalid_params", "bb-infer: opts.headers needs to be an object of texts");
+  }
+  return { ...opts, params, headers } as Options;
+}
+
+function isRecord(value: unknown): value is Record<string, unknown> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
