@@ -4,7 +4,8 @@ import { evaluate } from "./arithmetic.ts";
 
 export const calculate = defineTool({
   name: "calculate",
-  description: "Computes an arithmetic expression, as in (2 + 3) * 4^2 / sqrt(9).",
+  description:
+    'Works out an arithmetic expression with numbers, + - * / and brackets. Examples: "How much is 12 times 3?" = {"expression":"12 * 3"}; "What is (4 + 5) / 2?" = {"expression":"(4 + 5) / 2"}; "How much is 60 / 5?" = {"expression":"60 / 5"}; "Take 3 from 8." = {"expression":"8 - 3"}',
   input: z.object({
     expression: z
       .string()

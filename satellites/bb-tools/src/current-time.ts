@@ -3,7 +3,8 @@ import { z } from "zod";
 
 export const currentTime = defineTool({
   name: "current_time",
-  description: "Tells the current date and time.",
+  description:
+    'Tells the current date and time. Examples: "What time is it?" = {}; "What day is today?" = {}; "Tell me the date." = {}',
   input: z.object({
     timezone: z.string().optional().describe(`IANA name, as in "Europe/Paris"; leave it out for the local time.`),
   }),

@@ -8,7 +8,8 @@ const MOST_BYTES = 256 * 1024;
 export function listFiles(folder: Folder): Tool {
   return defineTool({
     name: "list_files",
-    description: "Lists the files and folders in the working folder, or in a folder below it.",
+    description:
+      'Lists the files in a folder. Examples: "Which files are in this folder?" = {"path":"."}; "What is in the folder lib?" = {"path":"lib"}; "List the files." = {"path":"."}',
     input: z.object({
       path: z.string().optional().describe(`A folder, as in "notes"; leave it out for the working folder.`),
     }),
@@ -27,7 +28,8 @@ export function listFiles(folder: Folder): Tool {
 export function readFile(folder: Folder): Tool {
   return defineTool({
     name: "read_file",
-    description: "Reads a text file below the working folder.",
+    description:
+      'Reads a text file. Examples: "What does the file a.txt say?" = {"path":"a.txt"}; "Show me main.py." = {"path":"main.py"}; "Open docs/todo.md." = {"path":"docs/todo.md"}',
     input: z.object({ path: z.string().describe(`The file, as in "notes/todo.txt".`) }),
     annotations: { read_only: true },
     run: async ({ path }) => {

@@ -23,7 +23,7 @@ Without a terminal each line of stdin is one turn, and stdout has the answers.
   --once TEXT      one turn: prints the answer and ends
   --json           without a terminal: each event as a JSON line
   --scope SCOPE    the conversation (default: local)
-  --provider NAME  embedded, or openai for any server that speaks its protocol
+  --provider NAME  embedded, or openai-compatible for any server that speaks that protocol
   --model NAME     of the provider; for embedded the path of a GGUF file, or hf:user/repo/file.gguf
   --base-url URL   of the server, as in http://127.0.0.1:8080/v1
 
@@ -38,6 +38,9 @@ const options = {
   model: { type: "string" },
   "base-url": { type: "string" },
 } as const;
+
+/** What bb-infer may read of our environment, in the default app. */
+const KEYS = ["ANTHROPIC_API_KEY", "OPENAI_API_KEY"];
 
 const WAYS =
   "three short ways to one: set ANTHROPIC_API_KEY or OPENAI_API_KEY; start Ollama (https://ollama.com); or give a GGUF file with --model";
@@ -70,7 +73,7 @@ async function appFor(file: string | undefined, wanted: Wanted, ui: ByReference)
   }
   const opts = await modelFor(wanted);
   if (!opts) return undefined;
-  hub.attachInfer({ ref: "bb-infer", opts }, { primary: true });
+  hub.attachInfer({ ref: "bb-infer", opts, env: KEYS }, { primary: true });
   return hub;
 }
 

@@ -1,20 +1,16 @@
 import { createRequire } from "node:module";
-import { join } from "node:path";
+import { basename, join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { resolve } from "../resolve/index.ts";
 import { BytebotError } from "../wire/index.ts";
 import { progressOn, type Progress } from "./progress.ts";
 
 /** Which model the person named; nothing named: the first that can be had. */
-export interface Wanted {
-  provider?: string | undefined;
-  model?: string | undefined;
-  base_url?: string | undefined;
-}
+export type Wanted = Partial<Record<"provider" | "model" | "base_url", string | undefined>>;
 
 /** What bb-infer exports for whoever starts it, beside its `main`. */
 interface BbInfer {
-  /** The model to take and how bb-infer is to be started for it. */
+  /** The model to take, and why. */
   choose(wanted: Wanted, options: { signal: AbortSignal }): Promise<Choice>;
   /** The path of the weights, downloaded first where needed. */
   prepareWeights(options: {
@@ -26,28 +22,36 @@ interface BbInfer {
 
 interface Choice {
   provider: string;
-  /** For people: which model answers, and from where. */
-  label: string;
-  opts: Record<string, unknown> & { model?: string };
+  model?: string | undefined;
+  baseUrl?: string | undefined;
+  keyEnv?: string | undefined;
+  why: string;
 }
 
 /** The options for bb-infer, its weights in place; tells on stderr which model it is. Rejects where there is none. */
 export async function prepareModel(wanted: Wanted, signal: AbortSignal): Promise<Record<string, unknown>> {
   const infer = await load(process.cwd());
-  const { provider, label, opts } = await infer.choose(wanted, { signal });
+  const { provider, model, baseUrl, keyEnv, why } = await infer.choose(named(wanted), { signal });
   if (provider !== "embedded") {
-    process.stderr.write(`model: ${label}\n`);
-    return opts;
+    process.stderr.write(`model: ${model} at ${baseUrl} (${why})\n`);
+    return named({ provider, model, base_url: baseUrl, api_key_env: keyEnv });
   }
   const bar = progressOn(process.stderr);
   try {
-    const model = await infer.prepareWeights({ model: opts.model, onProgress: bar.show, signal });
+    const weights = await infer.prepareWeights({ model, onProgress: bar.show, signal });
     bar.end();
-    process.stderr.write(`model: ${label}\n`);
-    return { ...opts, model };
+    process.stderr.write(`model: ${basename(weights)}, in this machine's memory (${why})\n`);
+    return { provider, model: weights };
   } finally {
     bar.end();
   }
+}
+
+/** bb-infer takes an absent option, not an undefined one. */
+function named(options: Record<string, string | undefined>): Record<string, string> {
+  return Object.fromEntries(
+    Object.entries(options).filter((entry): entry is [string, string] => entry[1] !== undefined),
+  );
 }
 
 /** Found as a component is, and then imported as the package it is. */
