@@ -28,10 +28,10 @@ export function toOptions(opts: Record<string, unknown>): Options {
   if (provider !== undefined && provider !== "embedded" && provider !== "openai-compatible") {
     throw wrong("provider", `"embedded" or "openai-compatible" is needed`);
   }
-  if (base_url !== undefined && !/^https?:\/\//.test(String(base_url)))
+  if (base_url !== undefined && !(typeof base_url === "string" && /^https?:\/\//.test(base_url)))
     throw wrong("base_url", "a URL is needed, as in http://127.0.0.1:8080/v1");
   // The commonest slip is the key itself; what cannot be a variable's name must not be echoed.
-  if (api_key_env !== undefined && !/^[A-Z_][A-Z0-9_]*$/i.test(String(api_key_env))) {
+  if (api_key_env !== undefined && !(typeof api_key_env === "string" && /^[A-Z_][A-Z0-9_]*$/i.test(api_key_env))) {
     throw new BytebotError(
       "invalid_params",
       "bb-infer: opts.api_key_env is no variable's name: write the name, as in OPENAI_API_KEY, and set the key in the environment",

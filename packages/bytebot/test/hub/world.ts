@@ -93,6 +93,7 @@ export class World {
   readonly reports: string[] = [];
   readonly hub: Hub;
   private ids = 0;
+  private readonly watching: { stop(): void };
 
   constructor(options: WorldOptions = {}) {
     this.hub = new Hub({
@@ -104,7 +105,12 @@ export class World {
       report: (line) => this.reports.push(line),
       ...options,
     });
-    this.hub.watch((event) => this.seen.push(event));
+    this.watching = this.hub.watch((event) => this.seen.push(event));
+  }
+
+  /** From here on `seen` stays as it is. */
+  stopWatching(): void {
+    this.watching.stop();
   }
 
   /** A peer that is connected and has said nothing. */

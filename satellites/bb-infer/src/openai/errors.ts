@@ -16,9 +16,10 @@ export interface Server {
 export function toBytebotError(thrown: unknown, server: Server): BytebotError {
   if (thrown instanceof BytebotError) return thrown;
   if (APICallError.isInstance(thrown)) {
-    if (thrown.statusCode !== undefined) return fromStatus(thrown.statusCode, said(thrown), server, thrown);
     if (thrown.cause instanceof BytebotError) return thrown.cause;
-    return unreachable(thrown, server);
+    // A reply that began well and broke off still carries the 200 it began with.
+    if (thrown.statusCode === undefined || thrown.statusCode < 400) return unreachable(thrown, server);
+    return fromStatus(thrown.statusCode, said(thrown), server, thrown);
   }
   const error = thrown instanceof Error ? thrown : new Error(String(thrown));
   if (error instanceof TypeError || "code" in error) return unreachable(error, server);
