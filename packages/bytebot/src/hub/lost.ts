@@ -1,6 +1,6 @@
-import { linkLost } from "./calls.ts";
 import type { Core } from "./core.ts";
 import { cancelQuestions } from "./questions.ts";
+import { linkLost } from "./results.ts";
 import type { Synced } from "./state.ts";
 import { finish, inferred } from "./turn.ts";
 

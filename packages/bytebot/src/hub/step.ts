@@ -18,12 +18,14 @@ import { mayTouch, type Offer } from "./grants.ts";
 import { giveUp } from "./given-up.ts";
 import { interrupt, turnRequest, userEvent } from "./input.ts";
 import { joined } from "./join.ts";
+import { timer } from "./deadlines.ts";
 import * as questions from "./questions.ts";
+import * as results from "./results.ts";
 import { seenBefore } from "./seen.ts";
 import type { Conversation, Synced, Turn } from "./state.ts";
-import { graceOver, stopChildren } from "./stop.ts";
+import { stopChildren } from "./stop.ts";
 import { register } from "./tools.ts";
-import { allCallsEnded, finish, inferred, rendered, retry } from "./turn.ts";
+import { allCallsEnded, inferred, rendered } from "./turn.ts";
 
 /** Everything that can reach the core. */
 export type StepInput =
@@ -198,11 +200,11 @@ function deliver(core: Core, connection: Synced, event: Event): void {
       return register(core, connection, typed("bb_tool_register", event));
     case "bb_tool_call_result":
       if (!late(core, connection, event, event["call_id"]))
-        calls.result(core, connection, typed("bb_tool_call_result", event));
+        results.result(core, connection, typed("bb_tool_call_result", event));
       return;
     case "bb_tool_progress":
       if (!late(core, connection, event, event["call_id"]))
-        calls.progress(core, connection, typed("bb_tool_progress", event));
+        results.progress(core, connection, typed("bb_tool_progress", event));
       return;
     case "bb_tool_call_request": {
       const request = typed("bb_tool_call_request", event);
@@ -286,59 +288,4 @@ function components(core: Core, id: string): Event {
     controller: grant.controller,
   }));
   return { event_type: "bb_components_result", in_reply_to: id, success: true, components: all };
-}
-
-/** A deadline set by an earlier step has come. A timer whose reason is gone changes nothing. */
-function timer(core: Core, key: string): void {
-  const at = key.indexOf(":");
-  const subject = key.slice(at + 1);
-  switch (key.slice(0, at)) {
-    case "sync": {
-      const error = new BytebotError("timeout", `no bb_sync within ${core.limits.syncMs / 1000} s`);
-      if (core.connections.get(subject)?.state !== "new") return;
-      core.refuse(subject, error);
-      return core.effect(undefined, { type: "close", to: subject, reason: error.message });
-    }
-    case "render":
-      return silent(core, subject, "the context");
-    case "infer":
-      return silent(core, subject, "the infer");
-    case "call":
-      return calls.timedOut(core, subject);
-    case "question":
-      return questions.expired(core, subject);
-    case "grace":
-      return graceOver(core, subject);
-    case "retry":
-      return retry(core, subject);
-  }
-}
-
-/** A request was not answered: the turn ends, and whoever was asked is told to stop. */
-function silent(core: Core, request: string, who: string): void {
-  const pending = core.pending.get(request);
-  const conversation = pending && core.conversations.get(pending.scope);
-  const turn = conversation?.turn;
-  if (!pending || !turn) return;
-  const { phase } = turn;
-  const { inferIdleMs, renderMs } = core.limits;
-  if (phase.step === "inferring" && core.now < phase.heard + inferIdleMs) {
-    return core.effect(conversation.scope, { type: "timer", key: `infer:${request}`, at: phase.heard + inferIdleMs });
-  }
-  const ms = phase.step === "inferring" ? inferIdleMs : renderMs;
-  core.cancel(conversation.scope, pending.to, request, "timeout");
-  const error = {
-    code: phase.step === "rendering" ? "unavailable" : "timeout",
-    message: `${who} was silent for ${ms / 1000} s`,
-    retryable: true,
-  };
-  if (phase.step === "inferring") {
-    inferred(core, conversation, turn, phase, {
-      event_type: "bb_infer_result",
-      in_reply_to: request,
-      success: false,
-      error: { ...error, retryable: false },
-      synthetic: true,
-    });
-  } else finish(core, conversation, turn, "error", error);
 }

@@ -1,7 +1,7 @@
 import { tenantOf } from "../wire/index.ts";
-import * as calls from "./calls.ts";
 import type { Core } from "./core.ts";
 import { cancelQuestions } from "./questions.ts";
+import * as results from "./results.ts";
 import { reply } from "./seen.ts";
 import type { Call, Conversation, Input } from "./state.ts";
 import { finishStopped } from "./turn.ts";
@@ -25,7 +25,7 @@ export function stopConversation(core: Core, conversation: Conversation, reason:
     }
   }
   cancelQuestions(core, conversation, () => true);
-  for (const call of [...conversation.calls.values()]) calls.stop(core, conversation, call, reason);
+  for (const call of [...conversation.calls.values()]) results.stop(core, conversation, call, reason);
   if (conversation.calls.size > 0)
     core.effect(scope, { type: "timer", key: `grace:${scope}`, at: core.now + core.limits.graceMs });
   // A render has no effect and a pause nothing to end: neither is waited for.
@@ -65,7 +65,7 @@ function giveBack(core: Core, conversation: Conversation, inputs: Input[]): void
 export function graceOver(core: Core, scope: string): void {
   const conversation = core.conversations.get(scope);
   if (!conversation) return;
-  for (const call of [...conversation.calls.values()]) calls.unanswered(core, conversation, call);
+  for (const call of [...conversation.calls.values()]) results.unanswered(core, conversation, call);
   const { turn } = conversation;
   if (turn?.stopping && turn.phase.step === "inferring") {
     const { request } = turn.phase;

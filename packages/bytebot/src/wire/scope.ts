@@ -59,7 +59,7 @@ export function encloses(outer: string, inner: string): boolean {
   if (outer === "*") return true;
   const outside = outer.split("/");
   const inside = inner.split("/");
-  return outside.length <= inside.length && outside.every((segment, index) => segment === inside[index]);
+  return outside.every((segment, index) => segment === inside[index]);
 }
 
 /** May a grant of these scopes touch this one? The first of the two checks of the wall. */

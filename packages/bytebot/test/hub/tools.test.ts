@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { cut } from "../../src/hub/calls.ts";
+import { cut } from "../../src/hub/cut.ts";
 import type { Event } from "../../src/wire/index.ts";
 import { inferResult, message, register, toolChunks, toolResult, World, type Peer } from "./world.ts";
 

@@ -1,0 +1,61 @@
+import { BytebotError } from "../wire/index.ts";
+import type { Core } from "./core.ts";
+import { expired } from "./questions.ts";
+import { timedOut } from "./results.ts";
+import { graceOver } from "./stop.ts";
+import { finish, inferred, retry } from "./turn.ts";
+
+/** A deadline set by an earlier step has come. A timer whose reason is gone changes nothing. */
+export function timer(core: Core, key: string): void {
+  const at = key.indexOf(":");
+  const subject = key.slice(at + 1);
+  switch (key.slice(0, at)) {
+    case "sync": {
+      const error = new BytebotError("timeout", `no bb_sync within ${core.limits.syncMs / 1000} s`);
+      if (core.connections.get(subject)?.state !== "new") return;
+      core.refuse(subject, error);
+      return core.effect(undefined, { type: "close", to: subject, reason: error.message });
+    }
+    case "render":
+      return silent(core, subject, "the context");
+    case "infer":
+      return silent(core, subject, "the infer");
+    case "call":
+      return timedOut(core, subject);
+    case "question":
+      return expired(core, subject);
+    case "grace":
+      return graceOver(core, subject);
+    case "retry":
+      return retry(core, subject);
+  }
+}
+
+/** A request was not answered: the turn ends, and whoever was asked is told to stop. */
+function silent(core: Core, request: string, who: string): void {
+  const pending = core.pending.get(request);
+  const conversation = pending && core.conversations.get(pending.scope);
+  const turn = conversation?.turn;
+  if (!pending || !turn) return;
+  const { phase } = turn;
+  const { inferIdleMs, renderMs } = core.limits;
+  if (phase.step === "inferring" && core.now < phase.heard + inferIdleMs) {
+    return core.effect(conversation.scope, { type: "timer", key: `infer:${request}`, at: phase.heard + inferIdleMs });
+  }
+  const ms = phase.step === "inferring" ? inferIdleMs : renderMs;
+  core.cancel(conversation.scope, pending.to, request, "timeout");
+  const error = {
+    code: phase.step === "rendering" ? "unavailable" : "timeout",
+    message: `${who} was silent for ${ms / 1000} s`,
+    retryable: true,
+  };
+  if (phase.step === "inferring") {
+    inferred(core, conversation, turn, phase, {
+      event_type: "bb_infer_result",
+      in_reply_to: request,
+      success: false,
+      error: { ...error, retryable: false },
+      synthetic: true,
+    });
+  } else finish(core, conversation, turn, "error", error);
+}
