@@ -49,6 +49,13 @@ function delta(core: Core, phase: Inferring, event: Extract<InferChunk, { kind: 
   const open = phase.open.get(event.index)!;
   if (open.type !== event.block_type)
     throw new BytebotError("invalid_event", `infer_chunk: block ${event.index} is ${open.type}`);
+  phase.size += event.delta.length;
+  if (phase.size > core.limits.answer) {
+    throw new BytebotError(
+      "too_large",
+      `the answer is over ${core.limits.answer} characters: what comes now is not kept`,
+    );
+  }
   open.text += event.delta;
 }
 

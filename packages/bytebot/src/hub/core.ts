@@ -32,6 +32,10 @@ export interface CoreLimits {
   callsPerLoop: number;
   sameCalls: number;
   resultBytes: number;
+  /** Characters of one answer that are kept: its deltas beyond them are refused. */
+  answer: number;
+  /** Open in one conversation. */
+  questions: number;
 }
 
 export const defaultLimits: CoreLimits = {
@@ -48,6 +52,8 @@ export const defaultLimits: CoreLimits = {
   callsPerLoop: 50,
   sameCalls: 5,
   resultBytes: 128 * 1024,
+  answer: 16 * 1024 * 1024,
+  questions: 100,
 };
 
 /** What one part of a conversation tells the others (see `raise`). */

@@ -18,13 +18,19 @@ export function ask(core: Core, connection: Synced, event: InputRequest): void {
   const scope = call?.conversation.scope ?? event.scope;
   if (scope === undefined) throw new BytebotError("invalid_params", "the question has no scope: name one");
   if (event.schema) schemaCheck(event.schema, "the question");
-  if (seenBefore(core, core.conversation(scope), connection, event)) return;
+  const conversation = core.conversation(scope);
+  if (conversation.questions.size >= core.limits.questions) {
+    throw new BytebotError("overloaded", `${core.limits.questions} questions are open in "${scope}"`, {
+      retryable: true,
+    });
+  }
+  if (seenBefore(core, conversation, connection, event)) return;
   const asker: Question["asker"] = call
     ? { type: "call", connection: connection.id, request: event.id, call: call.call }
     : { type: "context", connection: connection.id, request: event.id };
   const { prompt, schema, options, expires_at, call_id } = event;
   const fields = { prompt, schema, options, call_id };
-  open(core, core.conversation(scope), asker, fields, expires_at);
+  open(core, conversation, asker, fields, expires_at);
 }
 
 /** Opens a question at every input-capable UI of the scope; nobody there to answer means it has expired. */

@@ -79,6 +79,8 @@ export type Phase =
       request: string;
       to: ConnectionId;
       n: number;
+      /** Characters of its deltas so far. */
+      size: number;
       /** When the infer was last heard, in milliseconds since 1970. */
       heard: number;
       open: Map<number, OpenBlock>;

@@ -73,7 +73,16 @@ function infer(core: Core, conversation: Conversation, turn: Turn, round: NonNul
   const { scope } = conversation;
   turn.current = round;
   const request = core.newId("i");
-  turn.phase = { step: "inferring", request, to: round.infer, n: 0, heard: core.now, open: new Map(), blocks: [] };
+  turn.phase = {
+    step: "inferring",
+    request,
+    to: round.infer,
+    n: 0,
+    size: 0,
+    heard: core.now,
+    open: new Map(),
+    blocks: [],
+  };
   core.pending.set(request, { to: round.infer, scope, kind: "infer" });
   const slim = core.append(scope, {
     event_type: "bb_infer_request",

@@ -1,5 +1,6 @@
 import type { Event } from "./codec.ts";
 import type { BlockDelta } from "./events/chunk.ts";
+import { MAX_BLOCK_INDEX } from "./limits.ts";
 
 /*
  * The one hot event: a delta of text, thousands in a turn. With nothing but its own fields it is checked and encoded
@@ -36,8 +37,9 @@ function isPlain(value: unknown): value is string {
 }
 
 function isDelta(event: Event): event is BlockDelta {
-  if (event.event_type !== "infer_chunk" || !isCount(event["index"]) || typeof event["delta"] !== "string")
-    return false;
+  const { event_type, index, delta } = event;
+  if (event_type !== "infer_chunk" || !isCount(index) || index > MAX_BLOCK_INDEX) return false;
+  if (typeof delta !== "string") return false;
   const type = event["block_type"];
   return type === "text" || type === "thinking" || type === "tool_use";
 }

@@ -163,3 +163,17 @@ test("a tool asks within its own call, a context in any scope it serves; nobody 
   await finishTurn({ ...here, infer: here.infer });
   await world.end({ finished: false });
 });
+
+test("a conversation has a bounded number of questions open; more are refused, and may be asked again (QUE-1)", async () => {
+  const world = new World({ limits: { questions: 2 } });
+  const context = await world.join("context");
+  const ui = await world.join("ui");
+  const asking = (id: string): Event => ({ event_type: "bb_input_request", id, scope: "u", prompt: "?" });
+  await context.send(asking("k1"), asking("k2"), asking("k3"));
+  assert.equal(context.last("bb_error")["code"], "overloaded");
+  await ui.send(reply(ui.all("input_strict")[0]!, "yes"));
+  await context.send(asking("k3"));
+  assert.equal(ui.all("input_strict").length, 3);
+  for (const question of ui.all("input_strict").slice(1)) await ui.send(reply(question, String(question["id"])));
+  await world.end();
+});

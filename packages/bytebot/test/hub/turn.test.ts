@@ -328,3 +328,20 @@ test("deltas after the end, without a start or of another block type are refused
   assert.equal(ui.last("infer_chunk")["stop_reason"], "end_turn");
   await world.end();
 });
+
+test("an answer is bounded: what is beyond is refused, and the turn can still end (CHK-1)", async () => {
+  const world = new World({ limits: { answer: 10 } });
+  const infer = await world.join("infer");
+  const ui = await world.join("ui");
+  await ui.send(message("hello"));
+  const request = infer.last("bb_infer_request");
+  const delta = { event_type: "infer_chunk", kind: "block_delta", block_type: "text", in_reply_to: request["id"] };
+  await infer.send({ ...delta, index: 0, delta: "12345678" }, { ...delta, index: 0, delta: "9012" });
+  assert.equal(infer.last("bb_error")["code"], "too_large");
+  await infer.send({ ...delta, index: 4096, delta: "x" });
+  assert.equal(infer.last("bb_error")["code"], "invalid_event");
+  await infer.send(inferResult(request));
+  assert.equal(ui.text(), "12345678");
+  assert.equal(ui.last("infer_chunk")["stop_reason"], "end_turn");
+  await world.end();
+});

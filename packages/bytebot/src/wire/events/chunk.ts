@@ -1,6 +1,7 @@
 import { z } from "zod";
 import { Block } from "../content.ts";
 import { event, Id, WireErrorShape } from "../envelope.ts";
+import { MAX_BLOCK_INDEX } from "../limits.ts";
 import { StopReason } from "./turn.ts";
 
 export const BlockType = z.enum(["text", "thinking", "tool_use"]);
@@ -14,7 +15,7 @@ const place = {
   n: z.int().nonnegative().optional(),
   merged: z.int().positive().optional(),
 };
-const index = z.int().nonnegative();
+const index = z.int().nonnegative().max(MAX_BLOCK_INDEX);
 
 export const BlockStart = event("infer_chunk", {
   ...place,
