@@ -106,3 +106,14 @@ test("a delta that is checked and encoded by hand gives what the schema and JSON
   };
   assert.ok(isSentDelta(bare));
 });
+
+test("a key with a backslash is refused, and no other key is ever delivered as one (FRM-7)", () => {
+  const salt = "some field before it";
+  assert.equal(decodeOrCode(line({ event_type: "x", input: { [salt]: 1, "\\": 1 } })), "invalid_event");
+  for (const key of ["\n", '"', "\n\n", "\u2028"]) {
+    const sent = { event_type: "x", input: { [salt]: 1, [key]: 1 } };
+    const heard = decodeOrCode(line(sent));
+    // Where this Node's JSON.parse mistakes the key for the one above, it is refused; it never arrives as another.
+    if (heard !== "invalid_event") assert.deepEqual(heard, sent);
+  }
+});

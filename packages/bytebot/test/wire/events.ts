@@ -12,7 +12,7 @@ const number = fc
   .filter((n) => !Object.is(n, -0) && (!Number.isInteger(n) || Number.isSafeInteger(n)));
 const key = fc
   .oneof(fc.constantFrom("text", "input", "toString", "valueOf", "", "0"), text)
-  .filter((name) => !["__proto__", "constructor", "prototype"].includes(name));
+  .filter((name) => !["__proto__", "constructor", "prototype"].includes(name) && !name.includes("\\"));
 
 const { value } = fc.letrec<{ value: unknown }>((tie) => ({
   value: fc.oneof(
