@@ -1,42 +1,38 @@
 import type { ModelTool } from "bytebot/sdk";
 
-const path = (description: string) => ({
+const object = (properties: object, required: string[] = []) => ({
   type: "object",
-  properties: { path: { type: "string", description } },
-  required: ["path"],
+  properties,
+  required,
   additionalProperties: false,
 });
+const text = { type: "string" };
 
-/** The four tools of `bytebot chat`, described as there. */
+/** The four tools of `bytebot chat` (bb-tools), described as there. */
 export const tools: ModelTool[] = [
   {
     name: "current_time",
     description:
       'Tells the current date and time. Examples: "What time is it?" = {}; "What day is today?" = {}; "Tell me the date." = {}',
-    input_schema: { type: "object", properties: {}, additionalProperties: false },
+    input_schema: object({ timezone: text }),
   },
   {
     name: "calculate",
     description:
       'Works out an arithmetic expression with numbers, + - * / and brackets. Examples: "How much is 12 times 3?" = {"expression":"12 * 3"}; "What is (4 + 5) / 2?" = {"expression":"(4 + 5) / 2"}; "How much is 60 / 5?" = {"expression":"60 / 5"}; "Take 3 from 8." = {"expression":"8 - 3"}',
-    input_schema: {
-      type: "object",
-      properties: { expression: { type: "string", description: "such as 12 * (3 + 4)" } },
-      required: ["expression"],
-      additionalProperties: false,
-    },
+    input_schema: object({ expression: text }, ["expression"]),
   },
   {
     name: "list_files",
     description:
       'Lists the files in a folder. Examples: "Which files are in this folder?" = {"path":"."}; "What is in the folder lib?" = {"path":"lib"}; "List the files." = {"path":"."}',
-    input_schema: path("the folder, below the working folder"),
+    input_schema: object({ path: text }),
   },
   {
     name: "read_file",
     description:
       'Reads a text file. Examples: "What does the file a.txt say?" = {"path":"a.txt"}; "Show me main.py." = {"path":"main.py"}; "Open docs/todo.md." = {"path":"docs/todo.md"}',
-    input_schema: path("the file, below the working folder"),
+    input_schema: object({ path: text }, ["path"]),
   },
 ];
 

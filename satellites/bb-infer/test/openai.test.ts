@@ -43,8 +43,14 @@ test("text and reasoning stream in order, with the stop reason and the tokens th
     answer("Hel", "lo 🎈")(Object.assign(response, { writeHead: () => response }) as ServerResponse);
   });
   const { reply, end } = await infer(server);
-  assert.deepEqual(reply.blocks, [{ type: "thinking", thinking: "Hm." }, { type: "text", text: "Hello 🎈" }]);
-  assert.deepEqual(end, { stop_reason: "end_turn", usage: { input_tokens: 8, output_tokens: 2, cache_read_tokens: 4 } });
+  assert.deepEqual(reply.blocks, [
+    { type: "thinking", thinking: "Hm." },
+    { type: "text", text: "Hello 🎈" },
+  ]);
+  assert.deepEqual(end, {
+    stop_reason: "end_turn",
+    usage: { input_tokens: 8, output_tokens: 2, cache_read_tokens: 4 },
+  });
 });
 
 test("a stream cut at every byte gives the same blocks", async (t) => {
@@ -81,7 +87,13 @@ test("two calls whose arguments come interleaved stay two calls", async (t) => {
     response.end(delta({}, "stop"));
   });
   const { reply, end } = await infer(server);
-  assert.deepEqual(reply.blocks.map(({ name, input }) => [name, input]), [["one", { x: 1 }], ["two", { y: 2 }]]);
+  assert.deepEqual(
+    reply.blocks.map(({ name, input }) => [name, input]),
+    [
+      ["one", { x: 1 }],
+      ["two", { y: 2 }],
+    ],
+  );
   assert.equal(end?.stop_reason, "tool_use");
 });
 
@@ -93,11 +105,19 @@ test("ten thousand small deltas arrive whole", async (t) => {
 
 test("the key goes into the header and nowhere else, the parameters into the body", async (t) => {
   const server = await playing(t, answer("ok"));
-  await infer(server, { keyEnv: "SOME_KEY", env: { SOME_KEY: "s3cret" }, headers: { "x-team": "a" }, params: { temperature: 0.5, reasoning_effort: "low" } });
+  await infer(server, {
+    keyEnv: "SOME_KEY",
+    env: { SOME_KEY: "s3cret" },
+    headers: { "x-team": "a" },
+    params: { temperature: 0.5, reasoning_effort: "low" },
+  });
   const [heard] = server.heard;
   assert.equal(heard?.headers.authorization, "Bearer s3cret");
   assert.equal(heard?.headers["x-team"], "a");
-  assert.deepEqual([heard?.body["temperature"], heard?.body["reasoning_effort"], heard?.body["stream"]], [0.5, "low", true]);
+  assert.deepEqual(
+    [heard?.body["temperature"], heard?.body["reasoning_effort"], heard?.body["stream"]],
+    [0.5, "low", true],
+  );
   assert.doesNotMatch(JSON.stringify(heard?.body), /s3cret/);
 });
 
@@ -105,11 +125,24 @@ test("a conversation with calls, results and pictures keeps its order and its id
   const server = await playing(t, answer("ok"));
   const messages = [
     said("2 + 3?"),
-    { role: "assistant" as const, content: [{ type: "thinking" as const, thinking: "secret" }, { type: "tool_use" as const, id: "c_1", name: "add", input: { a: 2 } }] },
+    {
+      role: "assistant" as const,
+      content: [
+        { type: "thinking" as const, thinking: "secret" },
+        { type: "tool_use" as const, id: "c_1", name: "add", input: { a: 2 } },
+      ],
+    },
     {
       role: "user" as const,
       content: [
-        { type: "tool_result" as const, tool_use_id: "c_1", content: [{ type: "text" as const, text: "5" }, { type: "image" as const, mime_type: "image/png", data: "AAAA" }] },
+        {
+          type: "tool_result" as const,
+          tool_use_id: "c_1",
+          content: [
+            { type: "text" as const, text: "5" },
+            { type: "image" as const, mime_type: "image/png", data: "AAAA" },
+          ],
+        },
         { type: "text" as const, text: "and this?" },
       ],
     },
@@ -120,9 +153,19 @@ test("a conversation with calls, results and pictures keeps its order and its id
   assert.deepEqual(body.messages, [
     { role: "system", content: "Be brief." },
     { role: "user", content: "2 + 3?" },
-    { role: "assistant", content: null, tool_calls: [{ id: "c_1", type: "function", function: { name: "add", arguments: '{"a":2}' } }] },
+    {
+      role: "assistant",
+      content: null,
+      tool_calls: [{ id: "c_1", type: "function", function: { name: "add", arguments: '{"a":2}' } }],
+    },
     { role: "tool", tool_call_id: "c_1", content: "5\n[image/png, shown below]" },
-    { role: "user", content: [{ type: "image_url", image_url: { url: "data:image/png;base64,AAAA" } }, { type: "text", text: "and this?" }] },
+    {
+      role: "user",
+      content: [
+        { type: "image_url", image_url: { url: "data:image/png;base64,AAAA" } },
+        { type: "text", text: "and this?" },
+      ],
+    },
   ]);
   assert.equal(body.tool_choice, "required");
 });

@@ -56,7 +56,11 @@ export function delta(delta: object, finish_reason: string | null = null): strin
   return line({ id: "c_1", choices: [{ index: 0, delta, finish_reason }] });
 }
 
-export function failure(status: number, message: string, more: { headers?: Record<string, string>; code?: string } = {}) {
+export function failure(
+  status: number,
+  message: string,
+  more: { headers?: Record<string, string>; code?: string } = {},
+) {
   return (response: ServerResponse) => {
     response.writeHead(status, { "content-type": "application/json", ...more.headers });
     response.end(JSON.stringify({ error: { message, code: more.code } }));
@@ -69,7 +73,13 @@ export function answer(...texts: string[]): (response: ServerResponse) => void {
     begin(response);
     for (const content of texts) response.write(delta({ content }));
     response.write(delta({}, "stop"));
-    response.write(line({ id: "c_1", choices: [], usage: { prompt_tokens: 12, completion_tokens: texts.length, prompt_tokens_details: { cached_tokens: 4 } } }));
+    response.write(
+      line({
+        id: "c_1",
+        choices: [],
+        usage: { prompt_tokens: 12, completion_tokens: texts.length, prompt_tokens_details: { cached_tokens: 4 } },
+      }),
+    );
     response.end("data: [DONE]\n\n");
   };
 }

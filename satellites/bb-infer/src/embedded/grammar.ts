@@ -1,5 +1,6 @@
 import type { ModelTool } from "bytebot/sdk";
 import type { Llama, LlamaGrammar } from "node-llama-cpp";
+import { examplesOf } from "./examples.ts";
 
 type Json = Record<string, unknown>;
 type GrammarSchema = Parameters<Llama["createGrammarForJsonSchema"]>[0];
@@ -14,13 +15,25 @@ export function oneOf(llama: Llama, texts: readonly string[], end: string): Prom
   return llama.createGrammar({ grammar: `root ::= (${alternatives}) ${JSON.stringify(end)}` });
 }
 
-/** JSON that fits the tool's input schema, as far as a grammar can say it. */
-export async function argumentsOf(llama: Llama, { input_schema }: ModelTool): Promise<LlamaGrammar> {
+/**
+ * JSON that fits the tool's input schema, as far as a grammar can say it. What is optional but given in each of the
+ * tool's examples is asked for: a small model would else leave out what it was told.
+ */
+export async function argumentsOf(llama: Llama, tool: ModelTool): Promise<LlamaGrammar> {
+  const schema = {
+    ...tool.input_schema,
+    required: [...((tool.input_schema["required"] ?? []) as string[]), ...usual(tool)],
+  };
   try {
-    return await llama.createGrammarForJsonSchema(object(input_schema, defsOf(input_schema)) as GrammarSchema);
+    return await llama.createGrammarForJsonSchema(object(schema, defsOf(schema)) as GrammarSchema);
   } catch {
     return llama.createGrammarForJsonSchema(ANY_OBJECT as GrammarSchema);
   }
+}
+
+function usual(tool: ModelTool): string[] {
+  const [first, ...others] = examplesOf(tool);
+  return Object.keys(first?.input ?? {}).filter((name) => others.every(({ input }) => name in input));
 }
 
 /** JSON Schema 2020-12 → the subset a grammar is made from, in which every property is required. */

@@ -68,13 +68,11 @@ export class Model {
   static async load(file: string, contextSize: number, signal: AbortSignal): Promise<Model> {
     // More threads than cores minus one cost a hundredfold on small machines, and the event loop needs one.
     const maxThreads = Math.max(1, availableParallelism() - 1);
-    const llama = await getLlama({
-      gpu: false,
-      build: "never",
-      maxThreads,
-      logLevel: LlamaLogLevel.error,
-      progressLogs: false,
-    });
+    // llama.cpp says on stderr what went wrong, and throws only that something did.
+    const why: string[] = [];
+    const logger = (_level: unknown, message: string) => void (why.length < 5 && why.push(message.trim()));
+    const logLevel = LlamaLogLevel.error;
+    const llama = await getLlama({ gpu: false, build: "never", maxThreads, logLevel, logger, progressLogs: false });
     try {
       // A model that knows its chat format needs no more context than it was trained on.
       const model = await llama.loadModel({ modelPath: file, loadSignal: signal });
@@ -86,7 +84,7 @@ export class Model {
     } catch (cause) {
       await llama.dispose();
       if (signal.aborted) throw signal.reason;
-      const message = `${file} cannot be loaded by llama.cpp (${(cause as Error).message}): it is damaged, cut short, or of a kind this version does not know. Fetch it again, or set opts.model to another GGUF`;
+      const message = `${file} cannot be loaded by llama.cpp (${why[0] ?? (cause as Error).message}): it is damaged, cut short, or of a kind this version does not know. Fetch it again, or set opts.model to another GGUF`;
       throw new BytebotError("unavailable", message, { cause });
     }
   }

@@ -44,13 +44,15 @@ export function fitting(
   draft: (messages: readonly Message[]) => LlamaText,
   room: Room,
 ): LlamaText {
-  for (let some: readonly Message[] | undefined = messages; some; some = dropOldest(some)) {
+  for (let some = messages; ;) {
+    if (some.length === 0) throw new BytebotError("invalid_params", "there is no message to answer: messages is empty");
     const prompt = draft(some);
     const tokens = room.tokens(prompt);
     if (tokens <= room.limit) return prompt;
-    if (!dropOldest(some)) throw tooLarge(tokens, room);
+    const fewer = dropOldest(some);
+    if (!fewer) throw tooLarge(tokens, room);
+    some = fewer;
   }
-  throw new BytebotError("invalid_params", "there is no message to answer: messages is empty");
 }
 
 export function tooLarge(tokens: number, { limit }: Room): BytebotError {
