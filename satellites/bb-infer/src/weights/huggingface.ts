@@ -113,11 +113,7 @@ async function request(path: string, have: number, signal: AbortSignal): Promise
   const response = location ? await fetch(new URL(location, url), { headers: range, signal }) : first;
   if (!response.ok || !response.body) {
     await response.body?.cancel();
-    const fix = response.status === 404 ? "check user, repo and file" : "set HF_TOKEN if the repository is gated";
-    throw new BytebotError(
-      response.status === 404 ? "not_found" : "unauthorized",
-      `${url.href} answered ${response.status}: ${fix}`,
-    );
+    throw refusal(url, response.status);
   }
   const etag = first.headers.get("x-linked-etag")?.replaceAll('"', "");
   const size = first.headers.get("x-linked-size");
@@ -125,4 +121,13 @@ async function request(path: string, have: number, signal: AbortSignal): Promise
     response,
     pin: { bytes: size ? Number(size) : undefined, sha256: etag && /^[0-9a-f]{64}$/.test(etag) ? etag : undefined },
   };
+}
+
+function refusal(url: URL, status: number): BytebotError {
+  const fail = (code: "not_found" | "unauthorized" | "unavailable", fix: string) =>
+    new BytebotError(code, `${url.href} answered ${status}: ${fix}`, { retryable: code === "unavailable" });
+  if (status === 404) return fail("not_found", "check user, repo and file");
+  if (status === 401 || status === 403)
+    return fail("unauthorized", "set HF_TOKEN to a token that may read the repository");
+  return fail("unavailable", "the hub failed, try again");
 }
