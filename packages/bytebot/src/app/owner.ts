@@ -1,18 +1,17 @@
 import { offer, type Hub } from "../hub/index.ts";
 import { inprocPair, type Link } from "../transport/index.ts";
-import { BytebotError, type Event, type WireError } from "../wire/index.ts";
+import { accept, BytebotError, wide, type Event, type WireError } from "../wire/index.ts";
 
 const ANSWER_MS = 30_000;
 
 interface Waiting {
   resolve: (event: Event) => void;
   reject: (error: BytebotError) => void;
-  timer: NodeJS.Timeout | undefined;
 }
 
 /** The app's own connection: it speaks the wire like everybody else, as the owner. */
 export class Owner {
-  private readonly waiting = new Map<string, Waiting>();
+  private readonly waiting = new Map<string, readonly Waiting[]>();
   private link!: Link;
 
   static async connect(hub: Hub): Promise<Owner> {
@@ -53,14 +52,20 @@ export class Owner {
     return owner;
   }
 
-  /** Sends a request and waits for its answer, `timeoutMs` at most; a `bb_error` or `success:false` is thrown. */
-  async request(event: Event & { id: string }, signal?: AbortSignal, timeoutMs = ANSWER_MS): Promise<Event> {
+  /**
+   * Sends a request and waits for its answer, `timeoutMs` at most; a `bb_error` is thrown, and so is what cannot cross the
+   * wire. The same id twice at once: one answer for both.
+   */
+  async request(sent: Event & { id: string }, signal?: AbortSignal, timeoutMs = ANSWER_MS): Promise<Event> {
     signal?.throwIfAborted();
+    // A copy, as JSON has it: what crosses in-proc is frozen, and the caller's objects are the caller's.
+    const event = accept(JSON.parse(JSON.stringify(sent)), wide);
     const { promise, resolve, reject } = Promise.withResolvers<Event>();
     const late = () =>
       reject(new BytebotError("timeout", `${event.event_type} was not answered within ${timeoutMs / 1000} s`));
     const timer = timeoutMs === Infinity ? undefined : setTimeout(late, timeoutMs);
-    this.waiting.set(event.id, { resolve, reject, timer });
+    const waiting = { resolve, reject };
+    this.waiting.set(sent.id, [...(this.waiting.get(sent.id) ?? []), waiting]);
     const abort = () => reject(new BytebotError("cancelled", `${event.event_type} was called off`));
     signal?.addEventListener("abort", abort, { once: true });
     try {
@@ -69,18 +74,23 @@ export class Owner {
     } finally {
       clearTimeout(timer);
       signal?.removeEventListener("abort", abort);
-      this.waiting.delete(event.id);
+      const left = (this.waiting.get(sent.id) ?? []).filter((other) => other !== waiting);
+      if (left.length > 0) this.waiting.set(sent.id, left);
+      else this.waiting.delete(sent.id);
     }
   }
 
   private receive(event: Event): void {
-    const waiting = this.waiting.get(event["in_reply_to"] as string);
-    if (!waiting) return;
-    if (event.event_type === "bb_error") waiting.reject(BytebotError.fromWire(event as unknown as WireError));
-    else waiting.resolve(event);
+    const waiting = this.waiting.get(event["in_reply_to"] as string) ?? [];
+    if (event.event_type !== "bb_error") for (const { resolve } of waiting) resolve(event);
+    else {
+      const error = BytebotError.fromWire(event as unknown as WireError);
+      // A conflict is about the newest that used the id.
+      for (const { reject } of error.code === "conflict" ? waiting.slice(-1) : waiting) reject(error);
+    }
   }
 
   private end(error: BytebotError): void {
-    for (const { reject } of this.waiting.values()) reject(error);
+    for (const { reject } of [...this.waiting.values()].flat()) reject(error);
   }
 }

@@ -1,4 +1,13 @@
-import { BytebotError, isSentDelta, type Block, type Event, type BlockDelta, type InferChunk } from "../wire/index.ts";
+import {
+  BytebotError,
+  check,
+  wide,
+  isSentDelta,
+  type Block,
+  type Event,
+  type BlockDelta,
+  type InferChunk,
+} from "../wire/index.ts";
 import type { Core } from "./core.ts";
 import type { Conversation, OpenBlock, Phase, Turn } from "./state.ts";
 
@@ -99,7 +108,10 @@ function toolUse(open: OpenBlock, sent: Block | undefined): Extract<Block, { typ
   const base = { type: "tool_use" as const, name: open.name ?? "" };
   if (text === "" || text === "null") return { ...base, input: {} };
   try {
-    return { ...base, input: JSON.parse(text) as unknown };
+    const input: unknown = JSON.parse(text);
+    // What the text unfolds to is an event's content too: no deeper, no other keys than a line may have.
+    check({ input }, wide);
+    return { ...base, input };
   } catch {
     return { ...base, input: null, malformed: text.slice(0, 2000) };
   }

@@ -33,8 +33,7 @@ export function begin(core: Core, conversation: Conversation, call: Call, refusa
   if (refusal !== undefined) return refused(core, conversation, call, "error", refusal);
   if (!tool) return refused(core, conversation, call, "error", `There is no tool "${call.modelName}" in this request.`);
   const server = servedBy(core, tool.componentId);
-  const current = core.tools.get(tool.componentId)?.find((other) => other.modelName === tool.modelName);
-  if (!server || current?.hash !== tool.hash) {
+  if (!server || !isCurrent(core, tool)) {
     return refused(
       core,
       conversation,
@@ -56,6 +55,12 @@ export function begin(core: Core, conversation: Conversation, call: Call, refusa
   open(core, conversation, { type: "approval", call }, fields);
 }
 
+/** Is this definition still the one that its component registered? */
+function isCurrent(core: Core, tool: Tool): boolean {
+  const now = core.tools.get(tool.componentId)?.find((other) => other.modelName === tool.modelName);
+  return now?.hash === tool.hash;
+}
+
 /** An approval binds this tool as it is and exactly these arguments (rule POL-2). */
 function approvalKey(tool: Tool, input: unknown): string {
   return `${tool.hash} ${canonical(input)}`;
@@ -70,7 +75,8 @@ export function approvalGiven(
 ): void {
   if (call.state !== "asking") return;
   const { tool } = call;
-  const server = tool && servedBy(core, tool.componentId);
+  // What the person approved is the definition they saw.
+  const server = tool && isCurrent(core, tool) ? servedBy(core, tool.componentId) : undefined;
   if (choice === "scope" && tool) conversation.approved.add(approvalKey(tool, call.input));
   if (choice !== "once" && choice !== "scope") {
     const why = { expired: "Nobody answered whether it may run.", cancelled: "Interrupted before it ran." }[outcome];
@@ -82,7 +88,14 @@ export function approvalGiven(
       why ?? "The person did not allow this call.",
     );
   } else if (server) run(core, conversation, call, server);
-  else refused(core, conversation, call, "error", `The tool "${call.modelName}" is gone.`);
+  else
+    refused(
+      core,
+      conversation,
+      call,
+      "error",
+      `The tool "${call.modelName}" was removed or changed since it was asked for.`,
+    );
 }
 
 /** Logs the request, then sends it: nothing else executes anything. */

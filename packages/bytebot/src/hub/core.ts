@@ -1,5 +1,6 @@
 import { cellOf, tenantOf, type BytebotError, type Event } from "../wire/index.ts";
 import { Recent } from "./recent.ts";
+import { MAX_ENTRY_EVENTS } from "../log/index.ts";
 import type { Batch, ConnectionId, Effect } from "./effects.ts";
 import type { PolicyRule } from "../wire/index.ts";
 import type { Call, Connection, Conversation, Pending, Synced, Tool } from "./state.ts";
@@ -179,6 +180,7 @@ export class Core {
         calls: new Map(),
         questions: new Map(),
         seen: new Recent(MAX_SEEN),
+        graceAt: undefined,
         approved: new Set(),
       };
       this.conversations.set(scope, conversation);
@@ -203,6 +205,10 @@ export class Core {
       conversation.queue.length > 0 ||
       conversation.calls.size > 0 ||
       conversation.questions.size > 0;
+    if (!busy && conversation.graceAt !== undefined) {
+      conversation.graceAt = undefined;
+      this.effect(conversation.scope, { type: "clear", key: `grace:${conversation.scope}` });
+    }
     const set = this.active.get(tenant);
     if (busy) {
       if (set) set.add(conversation);
@@ -214,7 +220,8 @@ export class Core {
   private batch(cell: string | undefined, appending: boolean): Batch {
     const newest = this.out.at(-1);
     const last = newest?.cell === cell ? newest : this.out.findLast((batch) => batch.cell === cell);
-    if (last && !(appending && last.effects.length > 0)) return last;
+    const full = appending && last !== undefined && last.append.length >= MAX_ENTRY_EVENTS;
+    if (last && !full && !(appending && last.effects.length > 0)) return last;
     const batch: Batch = { cell, append: [], effects: [] };
     this.out.push(batch);
     return batch;

@@ -67,6 +67,8 @@ export interface Call {
   left: number;
   status?: CallStatus;
   content?: Block[];
+  /** It was told to stop, and has until then. */
+  stopBy?: number;
   /** The owner that asked for it directly. */
   requester?: Asker;
 }
@@ -115,7 +117,7 @@ export interface Turn {
   lastCall: string;
   sameCalls: number;
   usage: Usage | undefined;
-  stopping: { reason: string } | undefined;
+  stopping: { reason: string; until: number } | undefined;
 }
 
 export interface Question {
@@ -145,6 +147,8 @@ export interface Conversation {
   questions: Map<string, Question>;
   /** The newest inputs by (component, id): the same again gets the same answer. */
   seen: Recent<string, Seen>;
+  /** When the next grace ends, where something was told to stop. */
+  graceAt: number | undefined;
   /** Approved for this conversation: tool hash. */
   approved: Set<string>;
 }

@@ -17,17 +17,13 @@ export function stopConversation(core: Core, conversation: Conversation, reason:
     if (turn) giveBack(core, conversation, turn.steers.splice(0));
   }
   if (turn && !turn.stopping) {
-    turn.stopping = { reason };
-    core.effect(scope, { type: "timer", key: `grace:${scope}`, at: core.now + core.limits.graceMs });
+    turn.stopping = { reason, until: core.now + core.limits.graceMs };
     const { phase } = turn;
-    if (phase.step === "rendering" || phase.step === "inferring") {
-      core.cancel(scope, phase.to, phase.request, reason);
-    }
+    if (phase.step === "rendering" || phase.step === "inferring") core.cancel(scope, phase.to, phase.request, reason);
   }
   cancelQuestions(core, conversation, () => true);
   for (const call of [...conversation.calls.values()]) results.stop(core, conversation, call, reason);
-  if (conversation.calls.size > 0)
-    core.effect(scope, { type: "timer", key: `grace:${scope}`, at: core.now + core.limits.graceMs });
+  waitForGrace(core, conversation);
   // A render has no effect and a pause nothing to end: neither is waited for.
   if (turn && conversation.turn === turn && (turn.phase.step === "rendering" || turn.phase.step === "pausing")) {
     finishStopped(core, conversation, turn);
@@ -61,13 +57,26 @@ function giveBack(core: Core, conversation: Conversation, inputs: Input[]): void
   }
 }
 
-/** The grace is over: the Hub ends what did not. */
+/** One timer for the grace that ends next; a later interrupt does not put off an earlier one's. */
+function waitForGrace(core: Core, conversation: Conversation): void {
+  const { turn, calls, scope } = conversation;
+  const ends = [...calls.values()].flatMap(({ stopBy }) => (stopBy === undefined ? [] : [stopBy]));
+  if (turn?.stopping) ends.push(turn.stopping.until);
+  if (ends.length === 0 || conversation.graceAt !== undefined) return;
+  conversation.graceAt = Math.min(...ends);
+  core.effect(scope, { type: "timer", key: `grace:${scope}`, at: conversation.graceAt });
+}
+
+/** The grace is over: the Hub ends what did not, of what it had told to stop. */
 export function graceOver(core: Core, scope: string): void {
   const conversation = core.conversations.get(scope);
   if (!conversation) return;
-  for (const call of [...conversation.calls.values()]) results.unanswered(core, conversation, call);
+  conversation.graceAt = undefined;
+  for (const call of [...conversation.calls.values()]) {
+    if (call.stopBy !== undefined && call.stopBy <= core.now) results.unanswered(core, conversation, call);
+  }
   const { turn } = conversation;
-  if (turn?.stopping && turn.phase.step === "inferring") {
+  if (turn?.stopping && turn.stopping.until <= core.now && turn.phase.step === "inferring") {
     const { request } = turn.phase;
     const error = { code: "cancelled", message: "the infer did not stop within the grace", retryable: false };
     const answer = { event_type: "bb_infer_result", in_reply_to: request, loop_id: turn.loopId, scope };
@@ -75,4 +84,5 @@ export function graceOver(core: Core, scope: string): void {
     core.drop(request);
     finishStopped(core, conversation, turn);
   }
+  waitForGrace(core, conversation);
 }

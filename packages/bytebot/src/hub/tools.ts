@@ -80,18 +80,43 @@ function validator(definition: ToolDefinition): Tool["validate"] {
   return schemaCheck(schema, `tool "${definition.name}"`);
 }
 
+/** References can double at each step, so that a small schema takes for ever. */
+const MAX_REFS = 32;
+
+/** A pattern of a satellite's could keep the Hub busy for ever; the tool that wrote it has to check it itself (rule TOL-7). */
+function withoutPatterns(schema: unknown): unknown {
+  if (typeof schema !== "object" || schema === null) return schema;
+  const record = schema as Record<string, unknown>;
+  if (typeof record["pattern"] === "string") delete record["pattern"];
+  delete record["patternProperties"];
+  for (const inner of Object.values(record)) withoutPatterns(inner);
+  return schema;
+}
+
 export function schemaCheck(schema: Schema | Record<string, unknown>, what: string): Tool["validate"] {
+  if (JSON.stringify(schema).split('Ref":').length + JSON.stringify(schema).split('"$ref":').length - 2 > MAX_REFS) {
+    throw new BytebotError(
+      "invalid_params",
+      `the schema of ${what} has more than ${MAX_REFS} references: write them out`,
+    );
+  }
   let validate: Validator;
   try {
     // The validator writes into its schema, and ours is frozen.
-    validate = new Validator(structuredClone(schema) as Schema, "2020-12", true);
+    validate = new Validator(withoutPatterns(structuredClone(schema)) as Schema, "2020-12", true);
     // A schema with a broken $ref or pattern shows it only when used: better now than in a call.
     validate.validate({});
   } catch (cause) {
     throw new BytebotError("invalid_params", `the schema of ${what} is not usable: ${String(cause)}`, { cause });
   }
   return (input) => {
-    const { valid, errors } = validate.validate(input);
+    let outcome: ReturnType<Validator["validate"]>;
+    try {
+      outcome = validate.validate(input);
+    } catch (error) {
+      return `the schema cannot be applied: ${String(error)}`; // it refers to itself without an end
+    }
+    const { valid, errors } = outcome;
     if (valid) return undefined;
     const worst = errors.at(-1);
     return worst ? `${worst.instanceLocation.replace(/^#/, "input")}: ${worst.error}` : "does not match the schema";

@@ -240,7 +240,6 @@ export function finish(
     stop_reason: stopReason,
     ...(error ? { error } : {}),
   });
-  core.effect(scope, { type: "clear", key: `grace:${scope}` });
   core.effect(scope, { type: "clear", key: `retry:${scope}` });
   answerRequester(core, conversation, turn, stopReason, error);
   conversation.queue.unshift(...turn.steers.splice(0));

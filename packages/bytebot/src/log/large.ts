@@ -2,13 +2,13 @@ import { decode, wide, type BlobBlock, type Event } from "../wire/index.ts";
 import { fits, linesOf } from "./size.ts";
 import type { Entry, EventLog } from "./log.ts";
 
-/** An event above this many bytes lies beside its entry, as a blob. */
+/** What an entry holds itself, in bytes: an event above its share lies beside it, as a blob. */
 const INLINE_BYTES = 64 * 1024;
 
 /** Any event fits: a large one is kept as a blob of its cell, and comes back whole when read. */
 export function withLargeEvents(log: EventLog): EventLog {
-  const put = async (cell: string, event: Event, line: string): Promise<Event> => {
-    if (fits([line], INLINE_BYTES)) return event;
+  const put = async (cell: string, event: Event, line: string, room: number): Promise<Event> => {
+    if (fits([line], room)) return event;
     return { event_type: event.event_type, stored: await log.putBlob(cell, Buffer.from(line)) };
   };
   const restore = async <E extends Entry>(cell: string, entry: E): Promise<E> => {
@@ -20,7 +20,9 @@ export function withLargeEvents(log: EventLog): EventLog {
     append: (cell, expected, entry) => {
       const lines = linesOf(entry);
       if (fits(lines, INLINE_BYTES)) return log.append(cell, expected, { ...entry, lines });
-      return Promise.all(entry.events.map((event, index) => put(cell, event, lines[index]!))).then((events) => {
+      return Promise.all(
+        entry.events.map((event, index) => put(cell, event, lines[index]!, INLINE_BYTES / lines.length)),
+      ).then((events) => {
         const { lines: _, ...rest } = entry;
         return log.append(cell, expected, { ...rest, events });
       });
