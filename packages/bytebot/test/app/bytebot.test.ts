@@ -123,6 +123,12 @@ test("the app calls a tool, sends once per id, and sets the policy, as the owner
   assert.equal(first["seq"], again["seq"]);
   await assert.rejects(hub.send("u", "other", { id: "m1" }), { code: "conflict" });
   await assert.rejects(hub.send("not a scope", "x"), { code: "invalid_event" });
+  const both = await Promise.all([1, 2].map(() => hub.send("v", "twice at once", { id: "m2" })));
+  assert.equal(both[0]?.["seq"], both[1]?.["seq"]);
+  await assert.rejects(hub.callTool("u", "double", JSON.parse('{"constructor":1}')), { code: "invalid_event" });
+  const input = { n: 1, none: undefined };
+  assert.equal((await hub.callTool("u", "double", input)).success, false, "denied still");
+  assert.ok(!Object.isFrozen(input), "the caller's objects stay the caller's");
 });
 
 test("a satellite may attach only what the app agrees to, by its full reference", async () => {
