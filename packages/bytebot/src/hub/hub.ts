@@ -8,7 +8,7 @@ import type { Batch, ConnectionId, Effect } from "./effects.ts";
 import type { Offer } from "./grants.ts";
 import { page } from "./page.ts";
 import { present } from "./present.ts";
-import { Readers, type Watcher } from "./readers.ts";
+import { Readers, SLOW_BYTES, type Watcher } from "./readers.ts";
 import { step, type StepInput } from "./step.ts";
 import { systemClock, Timers, type Clock } from "./timers.ts";
 
@@ -168,7 +168,7 @@ export class Hub {
         this.report(`${open.offer.name}: ${error.message}`);
         const fault = { event_type: "bb_error", ...error.toWire(), from: open.offer.componentId, ts: this.clock.now() };
         this.readers.observe(fault);
-        open.link?.send({ event_type: "bb_error", ...error.toWire() });
+        this.answer(id, { event_type: "bb_error", ...error.toWire() });
       },
       closed: (reason) => this.gone(id, reason),
     };
@@ -243,8 +243,15 @@ export class Hub {
     const stamped = like ? { ...event, seq: like["seq"], cursor: like["cursor"] } : event;
     const connection = this.core.connections.get(to);
     if (connection?.state === "synced") this.readers.deliver(connection, stamped);
-    else this.open.get(to)?.link?.send(stamped);
+    else this.answer(to, stamped);
     this.readers.observe(stamped, to);
+  }
+
+  /** To a connection of no grant yet, or about a line that was no event: it too is closed where it does not read. */
+  private answer(to: ConnectionId, event: Event): void {
+    const link = this.open.get(to)?.link;
+    link?.send(event);
+    if (link && link.buffered > SLOW_BYTES) this.end(to, "slow_consumer");
   }
 
   private control(to: ConnectionId, event: Event): void {

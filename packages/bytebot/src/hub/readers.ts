@@ -7,7 +7,7 @@ import { withoutContent } from "./present.ts";
 import type { Synced } from "./state.ts";
 
 /** What one connection may have queued, beside the largest line it may get, before it counts as too slow; in bytes. */
-const SLOW_BYTES = 8 * 1024 * 1024;
+export const SLOW_BYTES = 8 * 1024 * 1024;
 const TELEMETRY_BYTES = 1024 * 1024;
 
 export interface ReaderOutput {
