@@ -8,6 +8,10 @@ import { finish, inferred } from "./turn.ts";
 export function lostLink(core: Core, connection: Synced, reason: string): void {
   const { id, offer } = connection;
   const error = { code: "unavailable", message: `${offer.name} is gone: ${reason}`, retryable: true };
+  // First: the clock of a call stood still for its question, and what is left of its time decides below.
+  for (const conversation of new Set(core.questions.values())) {
+    cancelQuestions(core, conversation, ({ asker }) => asker.type !== "approval" && asker.connection === id);
+  }
   for (const [request, pending] of [...core.pending]) {
     if (pending.to !== id) continue;
     const conversation = core.conversations.get(pending.scope);
@@ -26,8 +30,5 @@ export function lostLink(core: Core, connection: Synced, reason: string): void {
         synthetic: true,
       });
     }
-  }
-  for (const conversation of new Set(core.questions.values())) {
-    cancelQuestions(core, conversation, ({ asker }) => asker.type !== "approval" && asker.connection === id);
   }
 }

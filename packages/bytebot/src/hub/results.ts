@@ -133,6 +133,8 @@ export function timedOut(core: Core, id: string): void {
 
 /** Its link is gone: an idempotent call waits for it until its deadline, any other is lost (rule TOL-6). */
 export function linkLost(core: Core, conversation: Conversation, call: Call): void {
+  // It was told to stop: coming back does not start it again.
+  if (call.stopBy !== undefined) return unanswered(core, conversation, call);
   if (call.tool?.definition.annotations?.idempotent === true && call.deadline !== undefined) {
     call.state = "waiting";
     call.to = undefined;

@@ -2,6 +2,7 @@ import {
   as,
   BytebotError,
   isKnown,
+  isScope,
   maySend,
   validate,
   type Event,
@@ -107,6 +108,8 @@ function route(core: Core, connection: Synced, sent: Event): void {
   validate(sent);
   const event = unstamped(sent);
   const scope = event["scope"];
+  if (scope !== undefined && !isScope(scope))
+    throw new BytebotError("invalid_event", `"scope": ${JSON.stringify(scope).slice(0, 80)} is no scope`);
   if (typeof scope === "string" && !mayTouch(connection, scope)) {
     core.effect(undefined, {
       type: "observe",

@@ -83,13 +83,22 @@ function validator(definition: ToolDefinition): Tool["validate"] {
 /** References can double at each step, so that a small schema takes for ever. */
 const MAX_REFS = 32;
 
-/** A pattern of a satellite's could keep the Hub busy for ever; the tool that wrote it has to check it itself (rule TOL-7). */
+/** Keywords whose value is data, not a schema. */
+const DATA = new Set(["const", "enum", "default", "examples"]);
+
+/**
+ * A pattern of a satellite's could keep the Hub busy for ever; the tool that wrote it has to check it itself (rule TOL-7).
+ * What is said of the properties beside patterns goes with them: without these it would refuse what they allow.
+ */
 function withoutPatterns(schema: unknown): unknown {
   if (typeof schema !== "object" || schema === null) return schema;
   const record = schema as Record<string, unknown>;
   if (typeof record["pattern"] === "string") delete record["pattern"];
-  delete record["patternProperties"];
-  for (const inner of Object.values(record)) withoutPatterns(inner);
+  if (record["patternProperties"] !== undefined) {
+    for (const keyword of ["patternProperties", "additionalProperties", "unevaluatedProperties"])
+      delete record[keyword];
+  }
+  for (const [keyword, inner] of Object.entries(record)) if (!DATA.has(keyword)) withoutPatterns(inner);
   return schema;
 }
 

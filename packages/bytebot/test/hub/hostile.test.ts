@@ -3,12 +3,15 @@ import { test } from "node:test";
 import type { Event } from "../../src/wire/index.ts";
 import { inferResult, message, register, toolChunks, toolResult, World, type Peer } from "./world.ts";
 
-async function calling(world: World): Promise<{ infer: Peer; tools: Peer; ui: Peer; owner: Peer }> {
+async function calling(
+  world: World,
+  offered = register("read", "write"),
+): Promise<{ infer: Peer; tools: Peer; ui: Peer; owner: Peer }> {
   const infer = await world.join("infer");
   const tools = await world.join("toolsource");
   const ui = await world.join("ui");
   const owner = await world.join("ui", { name: "owner", owner: true }, { owner: true, types: [] });
-  await tools.send(register("read", "write"));
+  await tools.send(offered);
   await ui.send(message("go"));
   const request = infer.last("bb_infer_request");
   await infer.send(...toolChunks(request, "read", {}), inferResult(request, "tool_use"));
@@ -141,5 +144,82 @@ test("a schema cannot keep the Hub busy: its patterns are the tool's own affair,
     "error",
     "a property of that name is checked like any other",
   );
+  await world.end();
+});
+
+const idempotent: Event = {
+  event_type: "bb_tool_register",
+  id: "put",
+  tools: [{ name: "read", input_schema: { type: "object" }, annotations: { idempotent: true } }],
+};
+
+test("an idempotent call that was told to stop is not sent again when its component returns (TOL-6, INT-1)", async () => {
+  const world = new World();
+  const { infer, tools, ui } = await calling(world, idempotent);
+  await ui.send({ event_type: "interrupt", scope: "u" });
+  await tools.link.close("died of it");
+  await world.settle();
+  assert.equal(ui.last("tool_result")["status"], "cancelled");
+  const back = await world.join("toolsource");
+  await back.send(idempotent);
+  assert.equal(back.all("bb_tool_call_request").length, 0);
+  assert.equal(ui.last("infer_chunk")["stop_reason"], "interrupted");
+  assert.equal(infer.all("bb_infer_request").length, 1);
+  await world.end();
+});
+
+test("an idempotent call with a question open is sent again like any other, with what was left of its time (TOL-6, TOL-8)", async () => {
+  const world = new World({ limits: { toolMs: 10_000 } });
+  const { infer, tools, ui } = await calling(world, idempotent);
+  const call = tools.last("bb_tool_call_request");
+  await world.pass(4000);
+  await tools.send({ event_type: "bb_input_request", id: "k1", call_id: call["call_id"], prompt: "?" });
+  await world.pass(30_000);
+  await tools.link.close("died");
+  await world.settle();
+  assert.equal(ui.last("input_resolved")["outcome"], "cancelled");
+  const back = await world.join("toolsource");
+  const again = back.last("bb_tool_call_request");
+  assert.deepEqual([again["call_id"], again["deadline_ts"]], [call["call_id"], world.clock.now() + 6000]);
+  await back.send(idempotent, toolResult(again, "done"));
+  assert.equal(ui.last("tool_result")["status"], "ok");
+  await infer.send(inferResult(infer.last("bb_infer_request")));
+  await world.end();
+});
+
+test("what a schema allows beside its patterns passes, and data in it is not taken for a schema (TOL-7)", async () => {
+  const world = new World();
+  const tools = await world.join("toolsource");
+  const owner = await world.join("ui", { owner: true }, { owner: true });
+  const properties = { mode: { const: { pattern: "a" } } };
+  const schema = {
+    type: "object",
+    properties,
+    patternProperties: { "^x-": { type: "string" } },
+    additionalProperties: false,
+  };
+  await tools.send({ event_type: "bb_tool_register", id: "r", tools: [{ name: "t", input_schema: schema }] });
+  const call = { event_type: "bb_tool_call_request", scope: "u", name: "t" };
+  for (const [id, input] of [
+    ["q1", { "x-a": "1" }],
+    ["q2", { mode: { pattern: "a" } }],
+  ] as const) {
+    await owner.send({ ...call, id, input });
+    await tools.send(toolResult(tools.last("bb_tool_call_request"), id));
+    assert.equal(owner.last("bb_tool_call_result")["status"], "ok", id);
+  }
+  await owner.send({ ...call, id: "q3", input: { mode: { pattern: "b" } } });
+  assert.equal(owner.last("bb_tool_call_result")["status"], "error");
+  await world.end();
+});
+
+test("a vendor's event in what is no scope is refused like any other (SCP-1, ENV-8, hard case 36)", async () => {
+  const world = new World();
+  const ui = await world.join("ui", { scopes: ["u_1"] });
+  for (const scope of ["u_1/../u_2", "u_1//x", "u_1/", "u_1/./x", "u_1/~~a"]) {
+    await ui.send({ event_type: "com.example/v", scope });
+    assert.equal(ui.last("bb_error")["code"], "invalid_event", scope);
+  }
+  assert.deepEqual(ui.all("com.example/v"), []);
   await world.end();
 });
