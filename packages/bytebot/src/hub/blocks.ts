@@ -1,14 +1,6 @@
-import {
-  BytebotError,
-  check,
-  wide,
-  isSentDelta,
-  type Block,
-  type Event,
-  type BlockDelta,
-  type InferChunk,
-} from "../wire/index.ts";
+import { BytebotError, isSentDelta, type Block, type Event, type BlockDelta, type InferChunk } from "../wire/index.ts";
 import type { Core } from "./core.ts";
+import { mustFitTranscript } from "./fit.ts";
 import type { Conversation, OpenBlock, Phase, Turn } from "./state.ts";
 
 type Inferring = Extract<Phase, { step: "inferring" }>;
@@ -58,14 +50,18 @@ function delta(core: Core, phase: Inferring, event: Extract<InferChunk, { kind: 
   const open = phase.open.get(event.index)!;
   if (open.type !== event.block_type)
     throw new BytebotError("invalid_event", `infer_chunk: block ${event.index} is ${open.type}`);
-  phase.size += event.delta.length;
-  if (phase.size > core.limits.answer) {
-    throw new BytebotError(
-      "too_large",
-      `the answer is over ${core.limits.answer} characters: what comes now is not kept`,
-    );
-  }
+  count(core, phase, event.delta.length);
   open.text += event.delta;
+}
+
+/** An answer is bounded, whichever way it comes (rule CHK-1). */
+function count(core: Core, phase: Inferring, characters: number): void {
+  phase.size += characters;
+  if (phase.size <= core.limits.answer) return;
+  throw new BytebotError(
+    "too_large",
+    `the answer is over ${core.limits.answer} characters: what comes now is not kept`,
+  );
 }
 
 function stop(
@@ -83,6 +79,11 @@ function stop(
 /** What a `block_stop` closes: an open block; or one that comes whole, an image say. */
 function closed(core: Core, phase: Inferring, event: Extract<InferChunk, { kind: "block_stop" }>): Block {
   const open = phase.open.get(event.index);
+  if (event.block) {
+    mustFitTranscript(event.block);
+    // What its deltas brought is counted already.
+    if (!open || open.text === "") count(core, phase, JSON.stringify(event.block).length);
+  }
   phase.open.delete(event.index);
   if (open) return whole(open, event.block);
   if (!event.block || phase.blocks[event.index] !== undefined) {
@@ -110,7 +111,7 @@ function toolUse(open: OpenBlock, sent: Block | undefined): Extract<Block, { typ
   try {
     const input: unknown = JSON.parse(text);
     // What the text unfolds to is an event's content too: no deeper, no other keys than a line may have.
-    check({ input }, wide);
+    mustFitTranscript(input);
     return { ...base, input };
   } catch {
     return { ...base, input: null, malformed: text.slice(0, 2000) };
@@ -196,6 +197,7 @@ export function finished(
   content: readonly Block[] | undefined,
 ): Block[] {
   const streamed = phase.open.size > 0 || phase.blocks.length > 0;
+  if (!streamed) mustFitTranscript(content);
   const missing = streamed
     ? [...phase.open.values()].map((open) => ({ index: open.index, block: whole(open, undefined) }))
     : (content ?? []).map((block, index) => ({

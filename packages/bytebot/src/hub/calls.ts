@@ -3,6 +3,7 @@ import type { Core } from "./core.ts";
 import { decide } from "./policy.ts";
 import { open } from "./questions.ts";
 import { refused } from "./results.ts";
+import { asker } from "./seen.ts";
 import type { Call, Conversation, Synced, Tool } from "./state.ts";
 import { canonical, findTool, idOf, servedBy } from "./tools.ts";
 
@@ -158,6 +159,6 @@ export function request(core: Core, connection: Synced, event: ToolCallRequest):
   const conversation = core.conversation(event.scope);
   const tool = findTool(core, event.scope, event.name);
   const call = newCall(core.newId("c"), tool, tool?.modelName ?? event.name, event.input ?? {});
-  call.requester = { connection: connection.id, id };
+  call.requester = asker(connection, id);
   begin(core, conversation, call);
 }

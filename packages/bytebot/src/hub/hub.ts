@@ -299,6 +299,11 @@ export class Hub {
     }
     const lost = batches.flatMap((batch) => batch.append);
     this.input({ type: "log_failed", cell, lost, error });
+    // What reads is not what failed: a reader joins all the same, and a page of history is what the log has.
+    for (const effect of batches.flatMap((batch) => batch.effects)) {
+      if (effect.type === "join") this.input({ type: "joined", connection: effect.to, cell: effect.cell });
+      if (effect.type === "history") this.effect(effect);
+    }
   }
 
   private report(line: string): void {

@@ -1,7 +1,8 @@
 import { BytebotError, encloses, type Block, type Interrupt, type TurnRequest, type UserEvent } from "../wire/index.ts";
 import type { Core } from "./core.ts";
 import type { Effect } from "./effects.ts";
-import { forget, remember, seenBefore } from "./seen.ts";
+import { mustFitTranscript } from "./fit.ts";
+import { asker, forget, remember, seenBefore } from "./seen.ts";
 import { stopConversation } from "./stop.ts";
 import type { Conversation, Input, Synced } from "./state.ts";
 import { start } from "./turn.ts";
@@ -9,11 +10,12 @@ import { start } from "./turn.ts";
 /** What a person sent: logged, acknowledged with its fate, echoed, and one turn at a time (rules INP-1 to INP-4). */
 export function userEvent(core: Core, connection: Synced, event: UserEvent): void {
   const conversation = core.conversation(event.scope);
+  mustFitTranscript(event.content);
   if (seenBefore(core, conversation, connection, event)) return;
   const said = event.text === undefined ? [] : [{ type: "text" as const, text: event.text }];
   const content = event.content && event.content.length > 0 ? event.content : said;
   if (content.length === 0) {
-    forget(conversation, connection, event.id);
+    forget(conversation, connection.offer.componentId, event.id);
     throw new BytebotError("invalid_params", "user_event has neither text nor content");
   }
   const id = event.id ?? core.newId("e");
@@ -33,6 +35,7 @@ export function turnRequest(core: Core, connection: Synced, event: TurnRequest):
     }
   }
   const conversation = core.conversation(event.scope);
+  mustFitTranscript(event.content);
   if (seenBefore(core, conversation, connection, event)) return;
   const content: Block[] =
     typeof event.content === "string" ? [{ type: "text", text: event.content }] : (event.content as Block[]);
@@ -48,7 +51,7 @@ export function turnRequest(core: Core, connection: Synced, event: TurnRequest):
     id: echo.id,
     event: echo,
     content,
-    requester: { connection: connection.id, id: event.id, ...(event.call_id ? { callId: event.call_id } : {}) },
+    requester: { ...asker(connection, event.id), ...(event.call_id ? { callId: event.call_id } : {}) },
   };
   accept(core, connection, conversation, input, "queue", undefined);
 }
@@ -67,7 +70,7 @@ function accept(
   const busy = turn !== undefined;
   const waiting = queue.length + (turn?.steers.length ?? 0);
   if (busy && (mode === "refuse" || waiting >= core.limits.queue)) {
-    forget(conversation, connection, input.requester?.id ?? answerTo);
+    forget(conversation, connection.offer.componentId, input.requester?.id ?? answerTo);
     if (input.requester || answerTo === undefined)
       throw new BytebotError("overloaded", `${waiting} inputs wait in "${scope}"`, { retryable: true });
     return core.effect(scope, { type: "ack", to: connection.id, inReplyTo: answerTo, fate: "refused" });
@@ -78,7 +81,7 @@ function accept(
   if (answerTo !== undefined) {
     const ack: Effect = { type: "ack", to: connection.id, inReplyTo: answerTo, of: input.event, fate };
     core.effect(scope, ack);
-    remember(core, conversation, { connection: connection.id, id: answerTo }, ack);
+    remember(conversation, asker(connection, answerTo), ack);
   }
   if (!busy) return start(core, conversation, input);
   if (steering) turn.steers.push(input);
@@ -103,7 +106,7 @@ export function interrupt(core: Core, connection: Synced, event: Interrupt): voi
   if (event.id !== undefined) {
     const own = logged.get(event.scope) ?? logged.values().next().value;
     const ack: Effect = { type: "ack", to: connection.id, inReplyTo: event.id, ...(own ? { of: own } : {}) };
-    remember(core, core.conversation(event.scope), { connection: connection.id, id: event.id }, ack);
+    remember(core.conversation(event.scope), asker(connection, event.id), ack);
     core.effect(event.scope, ack);
   }
   for (const conversation of reached) stopConversation(core, conversation, event.reason ?? "interrupt", true);

@@ -1,7 +1,7 @@
 import { BytebotError, type Event, type InputReply, type InputRequest } from "../wire/index.ts";
 import type { Core } from "./core.ts";
 import { mayTouch } from "./grants.ts";
-import { reply, seenBefore } from "./seen.ts";
+import { forget, reply, seenBefore } from "./seen.ts";
 import type { Call, Conversation, Question, Synced } from "./state.ts";
 import { schemaCheck } from "./tools.ts";
 
@@ -25,9 +25,8 @@ export function ask(core: Core, connection: Synced, event: InputRequest): void {
     });
   }
   if (seenBefore(core, conversation, connection, event)) return;
-  const asker: Question["asker"] = call
-    ? { type: "call", connection: connection.id, request: event.id, call: call.call }
-    : { type: "context", connection: connection.id, request: event.id };
+  const of = { connection: connection.id, component: connection.offer.componentId, request: event.id };
+  const asker: Question["asker"] = call ? { type: "call", ...of, call: call.call } : { type: "context", ...of };
   const { prompt, schema, options, expires_at, call_id } = event;
   const fields = { prompt, schema, options, call_id };
   open(core, conversation, asker, fields, expires_at);
@@ -118,7 +117,9 @@ export function resolve(
       ...(value === undefined ? {} : { value }),
       ...(outcome === "accepted" ? {} : { error: notAnswered(outcome) }),
     };
-    reply(core, conversation, { connection: asker.connection, id: asker.request }, answer);
+    reply(core, conversation, { connection: asker.connection, component: asker.component, id: asker.request }, answer);
+    // Its link was lost, not its wish: back again, it may ask the same.
+    if (outcome === "cancelled" && !core.synced(asker.connection)) forget(conversation, asker.component, asker.request);
   }
   core.settle(conversation);
 }

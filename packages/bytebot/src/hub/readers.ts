@@ -1,4 +1,4 @@
-import { cellOf, limitsFor, mayReceive, type Event } from "../wire/index.ts";
+import { cellOf, mayReceive, type Event } from "../wire/index.ts";
 import type { Link } from "../transport/index.ts";
 import type { Core } from "./core.ts";
 import type { ConnectionId } from "./effects.ts";
@@ -6,7 +6,7 @@ import { mayTouch } from "./grants.ts";
 import { withoutContent } from "./present.ts";
 import type { Synced } from "./state.ts";
 
-/** What one connection may have queued, beside the largest line it may get, before it counts as too slow; in bytes. */
+/** What one connection may have left unread before it counts as too slow, in bytes. */
 export const SLOW_BYTES = 8 * 1024 * 1024;
 const TELEMETRY_BYTES = 1024 * 1024;
 
@@ -82,8 +82,10 @@ export class Readers {
     if (!sinkAllows(scopes, event) || !mayReceive(kind, controller || owner, event.event_type)) {
       return this.out.breach(to.id, event);
     }
+    // What was unread before this event: one large line makes no slow reader.
+    const unread = link.buffered;
     link.send(event);
-    if (link.buffered > SLOW_BYTES + limitsFor(kind).line_bytes) this.out.tooSlow(to.id);
+    if (unread > SLOW_BYTES) this.out.tooSlow(to.id);
   }
 
   /** Telemetry is the first to lose events, and is told how many. */

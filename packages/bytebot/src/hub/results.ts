@@ -9,6 +9,7 @@ import {
 } from "../wire/index.ts";
 import type { Core } from "./core.ts";
 import { cut } from "./cut.ts";
+import { mustFitTranscript } from "./fit.ts";
 import { textBlock } from "./history.ts";
 import { cancelQuestions } from "./questions.ts";
 import { reply } from "./seen.ts";
@@ -31,10 +32,20 @@ export function refused(core: Core, conversation: Conversation, call: Call, stat
 export function result(core: Core, connection: Synced, event: ToolCallResult): void {
   const { conversation, call } = openCall(core, connection, event, event.call_id ?? event.in_reply_to);
   const status = event.success ? "ok" : event.error?.code === "cancelled" ? "cancelled" : "error";
-  const said = event.content ?? [];
+  const said = transcribable(event.content ?? []);
   const content =
     said.length > 0 || event.success ? said : [textBlock(event.error?.message ?? "The tool failed without a reason.")];
   end(core, conversation, call, status, cut(content as Block[], core.limits.resultBytes), false, event.error);
+}
+
+/** A result that no transcript can hold is replaced by the reason: the call has ended all the same. */
+function transcribable(content: Block[]): Block[] {
+  try {
+    mustFitTranscript(content);
+    return content;
+  } catch (error) {
+    return [textBlock(`[the result is left out: ${BytebotError.from(error).message}]`)];
+  }
 }
 
 export function progress(core: Core, connection: Synced, event: ToolProgress): void {

@@ -1,5 +1,6 @@
 import { BytebotError, type ContextRenderResult } from "../wire/index.ts";
 import type { Core } from "./core.ts";
+import { mustFit } from "./fit.ts";
 import { mayTouch } from "./grants.ts";
 import { copyMessages } from "./history.ts";
 import type { Conversation, Round, Synced, Tool, Turn } from "./state.ts";
@@ -18,6 +19,9 @@ export function render(core: Core, conversation: Conversation, turn: Turn): bool
     );
   }
   const infer = serving(core, "infer", scope);
+  const tools = [...offeredIn(core, scope).values()].map(toModel);
+  const history = copyMessages(conversation.messages);
+  mustFit({ tools, history });
   const request = core.newId("r");
   turn.phase = { step: "rendering", request, to: context.id };
   core.pending.set(request, { to: context.id, scope, kind: "render" });
@@ -28,8 +32,8 @@ export function render(core: Core, conversation: Conversation, turn: Turn): bool
     loop_id: turn.loopId,
     round: turn.round,
     ...(infer ? { infer: { name: infer.offer.name, capabilities: { ...infer.grant.capabilities } } } : {}),
-    tools: [...offeredIn(core, scope).values()].map(toModel),
-    history: copyMessages(conversation.messages),
+    tools,
+    history,
     history_whole: true,
   });
   core.effect(scope, { type: "timer", key: `render:${request}`, at: core.now + core.limits.renderMs });

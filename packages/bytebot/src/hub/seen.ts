@@ -27,21 +27,26 @@ export function seenBefore(core: Core, conversation: Conversation, connection: S
 }
 
 /** Keeps the answer for whoever asks again. */
-export function remember(core: Core, conversation: Conversation, to: Asker, answer: Effect): void {
-  const componentId = core.synced(to.connection)?.offer.componentId;
-  const seen = conversation.seen.get(`${componentId ?? ""} ${to.id}`);
+export function remember(conversation: Conversation, to: Asker, answer: Effect): void {
+  const seen = conversation.seen.get(`${to.component} ${to.id}`);
   if (seen) seen.answer = answer;
 }
 
 /** Answers a request, now and whenever it is sent again. */
 export function reply(core: Core, conversation: Conversation, to: Asker, event: Event, like?: Event): void {
   event["ts"] = core.now;
-  const answer: Effect = { type: "send", to: to.connection, event, ...(like ? { like } : {}) };
-  remember(core, conversation, to, answer);
+  const present = core.synced(to.connection) ?? core.all().find(({ offer }) => offer.componentId === to.component);
+  const answer: Effect = { type: "send", to: present?.id ?? to.connection, event, ...(like ? { like } : {}) };
+  remember(conversation, to, answer);
   core.effect(conversation.scope, answer);
 }
 
 /** It was refused, so it was not seen: the same id may come again. */
-export function forget(conversation: Conversation, connection: Synced, id: unknown): void {
-  conversation.seen.delete(`${connection.offer.componentId} ${String(id)}`);
+export function forget(conversation: Conversation, component: string, id: unknown): void {
+  conversation.seen.delete(`${component} ${String(id)}`);
+}
+
+/** Who asks, for the answer. */
+export function asker(connection: Synced, id: string): Asker {
+  return { connection: connection.id, component: connection.offer.componentId, id };
 }

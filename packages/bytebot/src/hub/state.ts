@@ -29,6 +29,8 @@ export interface Tool {
 /** Who waits for the answer to which request of its own. */
 export interface Asker {
   connection: ConnectionId;
+  /** Its component: after a crash the answer goes to whatever connection that has. */
+  component: string;
   id: string;
 }
 
@@ -124,8 +126,8 @@ export interface Question {
   id: string;
   event: Event;
   asker:
-    | { type: "call"; connection: ConnectionId; request: string; call: Call }
-    | { type: "context"; connection: ConnectionId; request: string }
+    | { type: "call"; connection: ConnectionId; component: string; request: string; call: Call }
+    | { type: "context"; connection: ConnectionId; component: string; request: string }
     | { type: "approval"; call: Call };
 }
 

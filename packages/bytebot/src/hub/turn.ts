@@ -8,6 +8,7 @@ import {
 import { finished, keepSeen } from "./blocks.ts";
 import { begin, callsOf } from "./calls.ts";
 import type { Core } from "./core.ts";
+import { mustFit } from "./fit.ts";
 import { addAssistant, addResults, addUser, copyMessages } from "./history.ts";
 import { plainRound, render, renderedRound } from "./round.ts";
 import { reply } from "./seen.ts";
@@ -71,6 +72,7 @@ export function rendered(core: Core, conversation: Conversation, turn: Turn, res
 /** Logs that an inference starts, then asks for it. The log keeps the fact; the messages can be rendered again. */
 function infer(core: Core, conversation: Conversation, turn: Turn, round: NonNullable<Turn["current"]>): void {
   const { scope } = conversation;
+  mustFit(round.fields);
   turn.current = round;
   const request = core.newId("i");
   turn.phase = {
@@ -115,12 +117,18 @@ export function inferred(
   const { scope } = conversation;
   core.drop(phase.request);
   const said = result.success && result.stop_reason !== "interrupted" && result.stop_reason !== "error";
-  const ended = said && !turn.stopping ? finished(core, conversation, turn, phase, result.content) : undefined;
+  let ended: ReturnType<typeof finished> | undefined;
+  let wrong = result.success ? NO_END : result.error;
+  try {
+    if (said && !turn.stopping) ended = finished(core, conversation, turn, phase, result.content);
+  } catch (error) {
+    wrong = BytebotError.from(error).toWire(); // whole blocks that no transcript can hold
+  }
   const { content: _, ...logged } = result;
   core.append(scope, { ...logged, loop_id: turn.loopId, scope, round: turn.round, attempt: turn.attempt });
   if (result.usage) turn.usage = result.usage;
   if (turn.stopping) return finishStopped(core, conversation, turn);
-  if (!ended) return failed(core, conversation, turn, phase, result.success ? NO_END : result.error);
+  if (!ended) return failed(core, conversation, turn, phase, wrong);
   addAssistant(conversation.messages, ended);
   const uses = ended.filter((block): block is ToolUse => block.type === "tool_use");
   if (uses.length === 0) return finish(core, conversation, turn, result.stop_reason ?? "end_turn");
@@ -154,7 +162,7 @@ export function retry(core: Core, scope: string): void {
   if (!conversation || !turn?.current || turn.phase.step !== "pausing") return;
   const round = turn.current;
   turn.attempt++;
-  if (core.synced(round.infer)) return infer(core, conversation, turn, round);
+  if (core.synced(round.infer)) return infer(core, conversation, turn, round); // it did fit before
   attempt(core, conversation, turn, () =>
     infer(core, conversation, turn, { ...round, infer: plainRound(core, conversation).infer }),
   );
