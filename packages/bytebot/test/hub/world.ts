@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { setImmediate as turnOfTheLoop } from "node:timers/promises";
 import { Hub, offer, type Clock, type CoreLimits, type HubOptions, type Offer } from "../../src/hub/index.ts";
-import { MemoryLog, type Entry } from "../../src/log/index.ts";
+import { MemoryLog, withLargeEvents, type Entry } from "../../src/log/index.ts";
 import { inprocPair, type Link } from "../../src/transport/index.ts";
 import type { BytebotError, Event, Kind, PolicyRule } from "../../src/wire/index.ts";
 import { checkLog } from "./invariants.ts";
