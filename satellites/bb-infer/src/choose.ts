@@ -39,7 +39,7 @@ const localServers = [
 
 /**
  * The first of: what `opts` says, ANTHROPIC_API_KEY, OPENAI_API_KEY, a local Ollama or llama-server, the embedded model.
- * Looks at local ports only, for half a second each. Rejects with `invalid_params` or `unavailable` and the fix.
+ * Looks at local ports only, at all of them at once, for half a second. Rejects with `invalid_params` or `unavailable` and the fix.
  */
 export async function choose(opts: Record<string, unknown> = {}, options: ChooseOptions = {}): Promise<Choice> {
   const { env = process.env, local = localServers } = options;
@@ -67,8 +67,11 @@ export async function choose(opts: Record<string, unknown> = {}, options: Choose
     const { keyEnv, baseUrl, name } = withKey;
     return { ...server, model: model ?? withKey.model, baseUrl, keyEnv, why: `${keyEnv} is set (${name})` };
   }
-  for (const { name, baseUrl } of local) {
-    const models = await listModels(baseUrl, { signal, timeoutMs: 500 });
+  const asked = local.map(async (one) => ({
+    ...one,
+    models: await listModels(one.baseUrl, { signal, timeoutMs: 500 }),
+  }));
+  for (const { name, baseUrl, models } of await Promise.all(asked)) {
     const found = model === undefined ? models[0] : models.find((id) => id === model || id === `${model}:latest`);
     if (found) return { ...server, model: found, baseUrl, keyEnv: undefined, why: `${name} runs at ${baseUrl}` };
   }

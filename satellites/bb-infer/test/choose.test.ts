@@ -70,12 +70,17 @@ test("with nothing configured and nothing running the embedded model is chosen, 
 
 test("wrong opts are refused by name, and a key in the place of its name is not repeated", async () => {
   const wrong: [Record<string, unknown>, RegExp][] = [
-    [{ modell: "x" }, /opts\.modell .* there is no such option; there are provider, model/],
+    [{ modell: "x" }, /^bb-infer: opts\.modell: there is no such option; there are provider, model/],
     [{ provider: "openai" }, /opts\.provider is "openai": "embedded" or "openai-compatible" is needed/],
     [{ base_url: "localhost:8080" }, /opts\.base_url is "localhost:8080": a URL is needed/],
     [{ params: [] }, /opts\.params/],
     [{ headers: { a: 1 } }, /opts\.headers/],
-    [{ api_key_env: "sk-s3cret" }, /^(?!.*s3cret).*opts\.api_key_env is no variable's name/],
+    [{ api_key_env: "sk-s3cret" }, /^(?!.*s3cret).*opts\.api_key_env: this is no variable's name/],
+    [{ api_key_env: "a1b2s3cret" }, /^(?!.*s3cret).*opts\.api_key_env: this is no variable's name/],
+    [{ api_key_env: ["sk-s3cret"] }, /^(?!.*s3cret).*opts\.api_key_env: this is no variable's name/],
+    [{ api_key: "sk-s3cret" }, /^(?!.*s3cret).*opts\.api_key: .*keys come from the environment/],
+    [{ base_url: "https://me:s3cret@example.com/v1" }, /^(?!.*s3cret).*opts\.base_url: it may hold no user name/],
+    [{ base_url: "http://" }, /opts\.base_url is "http:\/\/": a URL is needed/],
     [{ model: "llama9" }, /the model llama9 is asked for, and none is known that has it/],
   ];
   for (const [opts, message] of wrong) {

@@ -1,40 +1,10 @@
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import type { ServerResponse } from "node:http";
-import { test, type TestContext } from "node:test";
-import { BytebotError } from "bytebot/sdk";
-import { openAICompatible, type OpenAICompatibleOptions } from "../src/openai/provider.ts";
+import { test } from "node:test";
+import { infer, playing } from "./asking.ts";
 import { Collected, request, said } from "./collected.ts";
 import { answer, begin, delta, failure, line, ScriptedServer } from "./scripted-server.ts";
-
-const ask = request({ messages: [said("Hello")] });
-
-interface Outcome {
-  reply: Collected;
-  end?: Awaited<ReturnType<ReturnType<typeof openAICompatible>["infer"]>>;
-  error?: BytebotError;
-}
-
-async function infer(
-  server: { baseUrl: string },
-  options: Partial<OpenAICompatibleOptions> & { signal?: AbortSignal; ask?: typeof ask; reply?: Collected } = {},
-): Promise<Outcome> {
-  const { signal = AbortSignal.timeout(20_000), ask: asked = ask, reply = new Collected(), ...rest } = options;
-  const provider = openAICompatible({ baseUrl: server.baseUrl, model: "m", ...rest });
-  try {
-    const end = await provider.infer(asked, reply, { signal, drained: () => Promise.resolve() });
-    return { reply, end };
-  } catch (error) {
-    assert.ok(error instanceof BytebotError, `no BytebotError: ${String(error)}`);
-    return { reply, error };
-  }
-}
-
-async function playing(t: TestContext, ...answers: Parameters<typeof ScriptedServer.start>): Promise<ScriptedServer> {
-  const server = await ScriptedServer.start(...answers);
-  t.after(() => server[Symbol.asyncDispose]());
-  return server;
-}
 
 test("text and reasoning stream in order, with the stop reason and the tokens the server counted", async (t) => {
   const server = await playing(t, (response) => {
@@ -217,6 +187,37 @@ test("a stream that is cut, or ends without saying that it is complete, is an er
   });
   const noEnd = await infer(open);
   assert.deepEqual([noEnd.error?.code, noEnd.error?.retryable, open.heard.length], ["unavailable", true, 1]);
+});
+
+test("a stream without a finish reason is named as cut, whether it says [DONE] or not", async (t) => {
+  const server = await playing(t, (response) => {
+    begin(response);
+    response.end(`${delta({ content: "Half" })}data: [DONE]\n\n`);
+  });
+  const { error } = await infer(server);
+  assert.deepEqual([error?.code, error?.retryable], ["unavailable", true]);
+  assert.match(error?.message ?? "", /ended the reply before it was complete/);
+});
+
+test("what comes after [DONE] is dropped, and a server that leaves its connection open then has answered", async (t) => {
+  const server = await playing(t, async (response) => {
+    begin(response);
+    for (const byte of `${delta({ content: "All" })}${delta({}, "stop")}data: [DONE]\r\n\r\n`) {
+      response.write(byte);
+      await new Promise(setImmediate);
+    }
+    response.write(delta({ content: " and more" }));
+  });
+  const { reply, end, error } = await infer(server, { params: { idle_timeout_ms: 10_000 } });
+  assert.equal(error, undefined);
+  assert.deepEqual([reply.said, end?.stop_reason], ["All", "end_turn"]);
+});
+
+test("a server that fails is tried three times in all, and then named", async (t) => {
+  const server = await playing(t, failure(503, "restarting", { headers: { "retry-after": "0" } }));
+  const { error } = await infer(server);
+  assert.deepEqual([error?.code, error?.retryable, server.heard.length], ["unavailable", true, 3]);
+  assert.match(error?.message ?? "", /503: restarting/);
 });
 
 test("a reply in a broken format is an error, not text", async (t) => {

@@ -107,6 +107,6 @@ test("wrong opts end it with one sentence that names the option, and exit code 1
   assert.equal(code, 1);
   assert.match(
     satellite.stderr(),
-    /^bytebot: bb-infer: opts\.modle is "m": there is no such option; there are provider, model, [^\n]*\n$/,
+    /^bytebot: bb-infer: opts\.modle: there is no such option; there are provider, model, [^\n]*\n$/,
   );
 });

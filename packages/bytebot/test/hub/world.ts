@@ -161,7 +161,7 @@ export class World {
     const done = new AbortController();
     const entries: (Entry & { cell: string })[] = [];
     const reading = (async () => {
-      for await (const entry of this.log.tail([], done.signal)) entries.push(entry);
+      for await (const entry of withLargeEvents(this.log).tail([], done.signal)) entries.push(entry);
     })();
     await this.settle();
     done.abort();

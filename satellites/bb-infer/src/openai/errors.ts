@@ -9,7 +9,8 @@ export interface Server {
   model: string;
   /** The environment variable the key comes from; undefined where none is used. */
   keyEnv: string | undefined;
-  hasKey: boolean;
+  /** Known here so that it can be taken out of whatever the server says. */
+  key: string | undefined;
 }
 
 /** Whatever a call failed with, as ours: code, whether a repeat may help, how long to wait, and what to do. */
@@ -19,12 +20,12 @@ export function toBytebotError(thrown: unknown, server: Server): BytebotError {
     if (thrown.cause instanceof BytebotError) return thrown.cause;
     // A reply that began well and broke off still carries the 200 it began with.
     if (thrown.statusCode === undefined || thrown.statusCode < 400) return unreachable(thrown, server);
-    return fromStatus(thrown.statusCode, said(thrown), server, thrown);
+    return fromStatus(thrown.statusCode, said(thrown, server), server);
   }
   const error = thrown instanceof Error ? thrown : new Error(String(thrown));
   if (error instanceof TypeError || "code" in error) return unreachable(error, server);
-  const message = `${server.baseUrl} sent what is no reply in the OpenAI format (${error.message.slice(0, SHOWN)}): check that base_url is that of an OpenAI-compatible API`;
-  return new BytebotError("unavailable", message, { retryable: true, cause: thrown });
+  const message = `${server.baseUrl} sent what is no reply in the OpenAI format (${shown(error.message, server)}): check that base_url is that of an OpenAI-compatible API`;
+  return new BytebotError("unavailable", message, { retryable: true });
 }
 
 /** An error object inside the stream: `{ message, code, type }`, where the code may be an HTTP status. */
@@ -35,7 +36,11 @@ export function fromStream(error: unknown, server: Server): BytebotError {
     unknown
   >;
   const status = statusOf(code) ?? statusOf(type) ?? 500;
-  return fromStatus(status, { text: words(message ?? "no message"), kind: words(code ?? type ?? "") }, server);
+  return fromStatus(
+    status,
+    { text: shown(message ?? "no message", server), kind: shown(code ?? type ?? "", server) },
+    server,
+  );
 }
 
 const byName: Record<string, number> = {
@@ -66,11 +71,12 @@ interface Said {
   retryAfterMs?: number | undefined;
 }
 
-function fromStatus(status: number, { text, kind, retryAfterMs }: Said, server: Server, cause?: unknown): BytebotError {
+// Without a cause: the library's error holds the whole reply, and a reply may repeat the key.
+function fromStatus(status: number, { text, kind, retryAfterMs }: Said, server: Server): BytebotError {
   const { baseUrl, model } = server;
   const named = status === 400 ? (byName[kind] ?? status) : status;
   const fail = (code: ErrorCode, fix: string, retryable = false) =>
-    new BytebotError(code, `${baseUrl} answered ${status}: ${text}. ${fix}`, { retryable, retryAfterMs, cause });
+    new BytebotError(code, `${baseUrl} answered ${status}: ${text}. ${fix}`, { retryable, retryAfterMs });
   if (named === 401 || named === 403) return fail("unauthorized", keyFix(server));
   if (named === 404)
     return fail(
@@ -90,8 +96,8 @@ function fromStatus(status: number, { text, kind, retryAfterMs }: Said, server: 
   return fail("invalid_params", "The request does not suit this server: check params and tools");
 }
 
-function keyFix({ keyEnv, hasKey }: Server): string {
-  if (!hasKey)
+function keyFix({ keyEnv, key }: Server): string {
+  if (!key)
     return `No key was sent: set ${keyEnv ?? "opts.api_key_env to the name of an environment variable"}${keyEnv ? " in the environment" : ", and the key in it"}`;
   return `The key in ${keyEnv} was refused: check that it is whole, not revoked, and belongs to this server`;
 }
@@ -111,21 +117,24 @@ function unreachable(error: Error, { baseUrl }: Server): BytebotError {
   return new BytebotError("unavailable", `${baseUrl}: ${why}`, { retryable: true, cause: error });
 }
 
-function said(error: APICallError): Said {
+function said(error: APICallError, server: Server): Said {
   const body = error.data as { error?: { message?: unknown; code?: unknown; type?: unknown } } | undefined;
-  const plain = isHtml(error.responseBody) ? "a web page, not an API" : error.responseBody?.slice(0, SHOWN);
+  const plain = isHtml(error.responseBody) ? "a web page, not an API" : error.responseBody;
   const text = body?.error?.message ?? plain ?? error.message;
   const kinds = [body?.error?.code, body?.error?.type].map(String);
   return {
-    text: words(text),
+    text: shown(text, server),
     kind: kinds.find((kind) => kind in byName) ?? "",
     retryAfterMs: retryAfter(error.responseHeaders ?? {}),
   };
 }
 
-/** A server's word, whatever it is made of. */
-function words(value: unknown): string {
-  return (typeof value === "string" ? value : JSON.stringify(value)).slice(0, SHOWN);
+/** A server's words, whatever they are made of, cut, and without the key where the server repeats it. */
+export function shown(value: unknown, { key, keyEnv }: Server): string {
+  const text = typeof value === "string" ? value : JSON.stringify(value);
+  // What is shorter is a placeholder for a server that wants no key, as in "none" or "ollama".
+  const safe = key !== undefined && key.length >= 8 ? text.replaceAll(key, `[the key in ${keyEnv}]`) : text;
+  return safe.slice(0, SHOWN);
 }
 
 export function isHtml(text: string | undefined): boolean {

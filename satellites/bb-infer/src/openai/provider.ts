@@ -31,23 +31,28 @@ export function openAICompatible(options: OpenAICompatibleOptions): Provider {
       `params.idle_timeout_ms is ${JSON.stringify(idle_timeout_ms)}: a number of milliseconds is needed`,
     );
   }
-  const fetching = watchedFetch(baseUrl, idle_timeout_ms);
-
   const once = async (
     request: InferRequestEvent,
     reply: InferReply,
     context: InferContext,
     started: () => void,
   ): Promise<InferEnd> => {
-    const apiKey = keyEnv === undefined ? undefined : env[keyEnv];
-    const server: Server = { baseUrl, model: request.model ?? model, keyEnv, hasKey: Boolean(apiKey) };
+    const apiKey = keyEnv === undefined ? undefined : env[keyEnv]?.trim();
+    const server: Server = { baseUrl, model: request.model ?? model, keyEnv, key: apiKey };
+    // Sent as it is, it would come back whole in the error of `fetch`.
+    if (apiKey && !/^[\x20-\x7e]+$/.test(apiKey)) {
+      throw new BytebotError(
+        "unauthorized",
+        `The key in ${keyEnv} holds a line break or a character no key has: copy it again`,
+      );
+    }
     try {
       const api = createOpenAICompatible({
         name: PROVIDER,
         baseURL: baseUrl,
         headers,
         includeUsage: true,
-        fetch: fetching,
+        fetch: watchedFetch(server, idle_timeout_ms),
         ...(apiKey ? { apiKey } : {}),
       });
       const call = toCall(request, { ...defaults, ...request.params });

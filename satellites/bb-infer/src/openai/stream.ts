@@ -1,4 +1,4 @@
-import type { LanguageModelV4StreamPart, LanguageModelV4Usage } from "@ai-sdk/provider";
+import { InvalidResponseDataError, type LanguageModelV4StreamPart, type LanguageModelV4Usage } from "@ai-sdk/provider";
 import { BytebotError, type InferEnd, type InferReply, type Usage } from "bytebot/sdk";
 import type { InferContext } from "../provider.ts";
 import { fromStream, type Server } from "./errors.ts";
@@ -50,6 +50,8 @@ export async function relay(
         }
         break;
       case "error":
+        // The library's word for a stream without a finish reason.
+        if (InvalidResponseDataError.isInstance(part.error)) throw cut(context.server);
         throw fromStream(part.error, context.server);
       case "finish":
         end = {

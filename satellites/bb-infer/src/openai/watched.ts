@@ -1,13 +1,16 @@
 import { BytebotError } from "bytebot/sdk";
-import { isHtml } from "./errors.ts";
+import { untilDone } from "./done.ts";
+import { isHtml, shown, type Server } from "./errors.ts";
 
-const SHOWN = 64 * 1024;
+const READ = 64 * 1024;
 
 /**
  * A fetch whose body may not fall silent: after `idleMs` without a byte, headers included, it fails as `timeout` and the
- * connection is closed. Comments that keep a stream alive count. A 200 that is no event stream fails with what it is.
+ * connection is closed. Comments that keep a stream alive count. It ends at `[DONE]`. A 200 that is no event stream fails
+ * with what it is.
  */
-export function watchedFetch(baseUrl: string, idleMs: number): typeof fetch {
+export function watchedFetch(server: Server, idleMs: number): typeof fetch {
+  const { baseUrl } = server;
   return async (input, init) => {
     const idle = new AbortController();
     const stalled = () => {
@@ -26,21 +29,23 @@ export function watchedFetch(baseUrl: string, idleMs: number): typeof fetch {
       const signal = init?.signal ? AbortSignal.any([init.signal, idle.signal]) : idle.signal;
       const response = await fetch(input, { ...init, signal });
       alive();
-      const body = response.body?.pipeThrough(
-        new TransformStream<Uint8Array<ArrayBuffer>, Uint8Array<ArrayBuffer>>({
-          transform(chunk, controller) {
-            alive();
-            controller.enqueue(chunk);
-          },
-          flush: done,
-          cancel: done,
-        }),
-      );
+      const body = response.body
+        ?.pipeThrough(
+          new TransformStream<Uint8Array<ArrayBuffer>, Uint8Array<ArrayBuffer>>({
+            transform(chunk, controller) {
+              alive();
+              controller.enqueue(chunk);
+            },
+            flush: done,
+            cancel: done,
+          }),
+        )
+        .pipeThrough(untilDone());
       signal.addEventListener("abort", done, { once: true });
       const watched = new Response(body ?? null, response);
       const type = response.headers.get("content-type") ?? "";
       if (response.ok && /html|json/.test(type) && !/ndjson|event-stream/.test(type))
-        throw await noStream(baseUrl, watched);
+        throw await noStream(server, watched);
       return watched;
     } catch (error) {
       done();
@@ -49,7 +54,8 @@ export function watchedFetch(baseUrl: string, idleMs: number): typeof fetch {
   };
 }
 
-async function noStream(baseUrl: string, response: Response): Promise<BytebotError> {
+async function noStream(server: Server, response: Response): Promise<BytebotError> {
+  const { baseUrl } = server;
   const text = await beginning(response);
   if (isHtml(text)) {
     return new BytebotError(
@@ -57,7 +63,7 @@ async function noStream(baseUrl: string, response: Response): Promise<BytebotErr
       `${baseUrl} answered with a web page (HTML), not an API: correct base_url; it usually ends in /v1`,
     );
   }
-  const message = `${baseUrl} answered with JSON where a stream was asked for: ${text.slice(0, 300)}`;
+  const message = `${baseUrl} answered with JSON where a stream was asked for: ${shown(text, server)}`;
   return new BytebotError("unavailable", `${message}. Use a server that streams chat completions`);
 }
 
@@ -66,7 +72,7 @@ async function beginning(response: Response): Promise<string> {
   const decoder = new TextDecoder();
   for await (const chunk of response.body ?? []) {
     text += decoder.decode(chunk, { stream: true });
-    if (text.length > SHOWN) break;
+    if (text.length > READ) break;
   }
   return text;
 }
