@@ -1,7 +1,7 @@
 import { startInproc } from "../sdk/ambient.ts";
 import { sync } from "../sdk/sync.ts";
-import { dialSocket, type Receiver } from "../transport/index.ts";
-import type { BytebotError, Event } from "../wire/index.ts";
+import { dialSocket, LateReceiver, type Receiver } from "../transport/index.ts";
+import type { Event } from "../wire/index.ts";
 
 export interface ObserveOptions {
   /** This scope and what is below it; absent: all. */
@@ -20,7 +20,7 @@ export async function observe(
   { scope, types, signal }: ObserveOptions,
   onEvent: (event: Event) => void,
 ): Promise<void> {
-  const early = new Early();
+  const early = new LateReceiver();
   const link = await dialSocket(path)(early, signal);
   const main = async (): Promise<void> => {
     const scopes = scope === undefined ? undefined : [scope];
@@ -38,29 +38,5 @@ export async function observe(
     if (!signal.aborted) throw error;
   } finally {
     await link.close("its reader left");
-  }
-}
-
-/** The link is open before the satellite receives from it: the Hub says nothing before `bb_sync`, but it may hang up. */
-class Early implements Receiver {
-  private receiver: Receiver | undefined;
-  private why: string | undefined;
-
-  become(receiver: Receiver): void {
-    this.receiver = receiver;
-    if (this.why !== undefined) receiver.closed(this.why);
-  }
-
-  event(event: Event): void {
-    this.receiver?.event(event);
-  }
-
-  fault(error: BytebotError): void {
-    this.receiver?.fault(error);
-  }
-
-  closed(reason: string): void {
-    this.why = reason;
-    this.receiver?.closed(reason);
   }
 }

@@ -45,11 +45,16 @@ export class Cells {
     if (cell.state === "idle") this.pump(cell);
   }
 
-  /** Resolves when nothing waits for the log. */
-  async settled(): Promise<void> {
-    while ([...this.cells.values()].some((cell) => cell.state === "busy")) {
-      await new Promise<void>((resolve) => this.quiet.push(resolve));
+  /** Resolves with true when nothing waits for the log; with false where the log has not answered in `ms`. */
+  async settled(ms: number): Promise<boolean> {
+    const late = Promise.withResolvers<void>();
+    const timer = setTimeout(late.resolve, ms);
+    const until = performance.now() + ms;
+    while ([...this.cells.values()].some((cell) => cell.state === "busy") && performance.now() < until) {
+      await Promise.race([late.promise, new Promise<void>((resolve) => this.quiet.push(resolve))]);
     }
+    clearTimeout(timer);
+    return ![...this.cells.values()].some((cell) => cell.state === "busy");
   }
 
   private pump(cell: Cell): void {

@@ -22,6 +22,8 @@ export type Effect =
   | { type: "join"; to: ConnectionId; cell: string; events: Event[] }
   /** A request that only the app can carry out: attach, detach. */
   | { type: "control"; to: ConnectionId; event: Event }
+  /** A mistake of ours, for the people who run the Hub: whoever met it is told `internal`. */
+  | { type: "fault"; error: unknown }
   | { type: "history"; to: ConnectionId; event: Event };
 
 /**

@@ -50,7 +50,15 @@ interface Open {
   ready: PromiseWithResolvers<void>;
   closed: PromiseWithResolvers<Ended>;
   expected: boolean;
+  /** Lines so far that were no events. */
+  faults: number;
 }
+
+/** What a log may take to answer when the Hub closes: a little more than an append is repeated. */
+const CLOSE_MS = 35_000;
+
+/** Of one connection, line by line; of the rest the number is told at its end, so that noise cannot flood a terminal. */
+const MAX_FAULTS_TOLD = 10;
 
 /** Types that are sent on as they were logged: seen once, when they leave. */
 const SENT_ON = new Set(["bb_infer_request", "bb_tool_call_request"]);
@@ -88,6 +96,7 @@ export class Hub {
     this.readers = new Readers(this.core, {
       link: (id) => this.open.get(id)?.link,
       tooSlow: (id) => this.end(id, "slow_consumer"),
+      fault: (error) => this.fault(error),
       breach: (id, event) =>
         this.report(`fault: the sink stopped a ${event.event_type} that was not for connection ${id}`),
     });
@@ -104,6 +113,7 @@ export class Hub {
       ready: Promise.withResolvers(),
       closed: Promise.withResolvers(),
       expected: false,
+      faults: 0,
     };
     // Whoever waits gets the reason; that nobody waits is no fault.
     open.ready.promise.catch(() => undefined);
@@ -152,7 +162,9 @@ export class Hub {
       return open.closed.promise;
     });
     await Promise.all(closing);
-    await this.cells.settled();
+    if (!(await this.cells.settled(CLOSE_MS))) {
+      this.report(`the log did not answer within ${CLOSE_MS / 1000} s: what it was asked to append may not be there`);
+    }
     this.timers.clearAll();
     this.readers.watchers.clear();
     await this.log.close();
@@ -165,7 +177,7 @@ export class Hub {
         else open.early.push(event);
       },
       fault: (error) => {
-        this.report(`${open.offer.name}: ${error.message}`);
+        if (++open.faults <= MAX_FAULTS_TOLD) this.report(`${open.offer.name}: ${error.message}`);
         const fault = { event_type: "bb_error", ...error.toWire(), from: open.offer.componentId, ts: this.clock.now() };
         this.readers.observe(fault);
         this.answer(id, { event_type: "bb_error", ...error.toWire() });
@@ -178,25 +190,44 @@ export class Hub {
     const open = this.open.get(id);
     if (!open) return;
     this.open.delete(id);
+    const untold = open.faults - MAX_FAULTS_TOLD;
+    if (untold > 0) this.report(`${open.offer.name}: ${untold} more lines that were no events`);
     this.input({ type: "closed", connection: id, reason });
     open.ready.reject(new BytebotError("unavailable", `${open.offer.name} ended before it was ready: ${reason}`));
     open.closed.resolve({ reason, expected: open.expected });
   }
 
   private input(input: StepInput): void {
-    for (const batch of step(this.core, this.clock.now(), input)) this.cells.add(batch);
+    this.guarded(() => {
+      for (const batch of step(this.core, this.clock.now(), input)) this.cells.add(batch);
+    });
+  }
+
+  /** A mistake in one place is told, and does not take everybody down. */
+  private guarded(work: () => void): void {
+    try {
+      work();
+    } catch (error) {
+      this.fault(error);
+    }
+  }
+
+  private fault(error: unknown): void {
+    this.report(`fault: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}`);
   }
 
   /** The batch is committed: show what was logged, then let its effects leave. */
   private carryOut(batch: Batch): void {
-    for (const event of batch.append) {
-      if (!SENT_ON.has(event.event_type)) this.readers.observe(event);
-      const shown = this.readers.any ? present(event) : undefined;
-      if (!shown) continue;
-      if (shown !== event) this.readers.observe(shown);
-      this.readers.publish(shown);
-    }
-    for (const effect of batch.effects) this.effect(effect);
+    for (const event of batch.append) this.guarded(() => this.show(event));
+    for (const effect of batch.effects) this.guarded(() => this.effect(effect));
+  }
+
+  private show(event: Event): void {
+    if (!SENT_ON.has(event.event_type)) this.readers.observe(event);
+    const shown = this.readers.any ? present(event) : undefined;
+    if (!shown) return;
+    if (shown !== event) this.readers.observe(shown);
+    this.readers.publish(shown);
   }
 
   private effect(effect: Effect): void {
@@ -234,6 +265,8 @@ export class Hub {
       }
       case "control":
         return this.control(effect.to, effect.event);
+      case "fault":
+        return this.fault(effect.error);
       case "history":
         return this.history(effect.to, effect.event as HistoryRequest & Event);
     }

@@ -14,6 +14,8 @@ export interface ReaderOutput {
   link(connection: string): Link | undefined;
   /** A reader that does not keep up is told why and closed; the others do not notice. */
   tooSlow(connection: string): void;
+  /** A watcher threw: its own fault, which nobody else shall notice. */
+  fault(error: unknown): void;
   /** The second check of the wall found what the first let through: a fault of ours, never the reader's. */
   breach(connection: string, event: Event): void;
 }
@@ -62,7 +64,13 @@ export class Readers {
    * Telemetry cannot slow or break a turn.
    */
   observe(event: Event, but?: ConnectionId): void {
-    for (const watch of this.watchers) watch(event);
+    for (const watch of this.watchers) {
+      try {
+        watch(event);
+      } catch (error) {
+        this.out.fault(error);
+      }
+    }
     let whole: Event | undefined;
     let bare: Event | undefined;
     const scope = event["scope"];

@@ -79,6 +79,7 @@ function receive(core: Core, id: ConnectionId, event: Event): void {
     if (connection.state === "new") firstEvent(core, id, event);
     else route(core, connection, event);
   } catch (error) {
+    if (!(error instanceof BytebotError)) core.effect(undefined, { type: "fault", error });
     core.refuse(id, BytebotError.from(error), event["id"] ?? event["in_reply_to"] ?? event["call_id"]);
     if (connection.state === "new" && event.event_type === "bb_sync") {
       core.effect(undefined, { type: "close", to: id, reason: BytebotError.from(error).message });

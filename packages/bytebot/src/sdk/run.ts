@@ -1,5 +1,5 @@
-import { processLink, type Link, type Receiver } from "../transport/index.ts";
-import { BytebotError, type Event } from "../wire/index.ts";
+import { LateReceiver, processLink, type Link, type Receiver } from "../transport/index.ts";
+import { BytebotError } from "../wire/index.ts";
 import { ambient, startInproc, type Main } from "./ambient.ts";
 
 /** What a `main` whose connection has closed may still take before the process exits; a Hub sends TERM after 1,000. */
@@ -43,34 +43,23 @@ async function runStdio(main: Main): Promise<void> {
 }
 
 /** Stdin and stdout, taken before `main` runs: nothing it prints may end up between the events. */
-class Stdio implements Receiver {
+class Stdio extends LateReceiver {
   readonly link: Link;
   private readonly gone: () => void;
-  private receiver: Receiver | undefined;
-  private why: string | undefined;
 
   constructor(gone: () => void) {
+    super();
     this.gone = gone;
     this.link = processLink(this);
   }
 
   connect(receiver: Receiver): Link {
-    this.receiver = receiver;
-    if (this.why !== undefined) receiver.closed(this.why);
+    this.become(receiver);
     return this.link;
   }
 
-  event(event: Event): void {
-    this.receiver?.event(event);
-  }
-
-  fault(error: BytebotError): void {
-    this.receiver?.fault(error);
-  }
-
-  closed(reason: string): void {
-    this.why = reason;
-    this.receiver?.closed(reason);
+  override closed(reason: string): void {
+    super.closed(reason);
     this.gone();
   }
 }

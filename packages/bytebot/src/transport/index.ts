@@ -1,5 +1,6 @@
 export * from "./child.ts";
 export * from "./inproc.ts";
+export * from "./late.ts";
 export * from "./lines.ts";
 export * from "./link.ts";
 export * from "./process.ts";

@@ -223,3 +223,31 @@ test("a vendor's event in what is no scope is refused like any other (SCP-1, ENV
   assert.deepEqual(ui.all("com.example/v"), []);
   await world.end();
 });
+
+test("an observer that throws is told of, and neither the turn nor any reader notices", async () => {
+  const world = new World();
+  const infer = await world.join("infer");
+  const ui = await world.join("ui");
+  const watching = world.hub.watch(() => assert.fail("an observer's own mistake"));
+  await ui.send(message("hello", "u", { id: "m1" }));
+  await infer.send(inferResult(infer.last("bb_infer_request")));
+  watching.stop();
+  assert.equal(ui.last("bb_ack")["fate"], "started");
+  assert.equal(ui.last("infer_chunk")["stop_reason"], "end_turn");
+  assert.ok(world.reports.length > 0 && world.reports.every((line) => line.includes("an observer's own mistake")));
+  world.reports.length = 0;
+  await world.end();
+});
+
+test("noise is told line by line ten times, then counted (FRM-11)", async () => {
+  const world = new World();
+  const ui = await world.join("ui");
+  for (let index = 0; index < 50; index++) ui.link.send({ event_type: "user_event", bad: undefined });
+  await world.settle();
+  assert.equal(ui.all("bb_error").length, 50, "whoever sent it hears of each");
+  await ui.link.close("left");
+  await world.settle();
+  assert.equal(world.reports.length, 11);
+  assert.match(world.reports.at(-1)!, /40 more lines that were no events/);
+  await world.end();
+});

@@ -100,7 +100,7 @@ test("a page of history ends before it is too large to send, and says that there
   await world.end();
 });
 
-test("a component that crashed and asks again gets the answer to its turn, and may ask its question anew (ENV-3)", async () => {
+test("a component that crashed and asks again gets the answer its turn had, and may ask its question anew (ENV-3)", async () => {
   const world = new World();
   const infer = await world.join("infer");
   const first = await world.join("context", { controller: true });
@@ -127,5 +127,23 @@ test("a component that crashed and asks again gets the answer to its turn, and m
   if (pending) await infer.send(inferResult(pending));
   assert.equal(back.all("bb_turn_result").length, 1);
   assert.equal(ui.all("user_event").length, 1, "it ran once");
+  await world.end();
+});
+
+test("the answer to a running turn goes to the component that asked, on the connection it has by then (ENV-3)", async () => {
+  const world = new World();
+  const infer = await world.join("infer");
+  const first = await world.join("ui", { name: "boss", controller: true });
+  const ask = { event_type: "bb_turn_request", id: "t1", scope: "u", content: "hello" };
+  await first.send(ask);
+  await first.link.close("crashed");
+  await world.settle();
+  const other = await world.join("ui", { name: "other" });
+  const back = await world.join("ui", { name: "boss", controller: true });
+  await back.send(ask);
+  assert.equal(infer.all("bb_infer_request").length, 1, "it runs once");
+  await infer.send(inferResult(infer.last("bb_infer_request")));
+  assert.equal(back.last("bb_turn_result")["in_reply_to"], "t1");
+  assert.equal(other.all("bb_turn_result").length, 0);
   await world.end();
 });
