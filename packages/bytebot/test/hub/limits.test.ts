@@ -138,7 +138,7 @@ test("the answer to a running turn goes to the component that asked, on the conn
   await first.send(ask);
   await first.link.close("crashed");
   await world.settle();
-  const other = await world.join("ui", { name: "other" });
+  const other = await world.join("ui", { name: "other", controller: false });
   const back = await world.join("ui", { name: "boss", controller: true });
   await back.send(ask);
   assert.equal(infer.all("bb_infer_request").length, 1, "it runs once");
