@@ -1,13 +1,11 @@
 import type { Readable, Writable } from "node:stream";
-import { beforeSync, BytebotError, decode, encode, Framer, type Event, type LineLimits } from "../wire/index.ts";
+import { BytebotError, encode, type Event, type LineLimits } from "../wire/index.ts";
 import type { Link, Receiver } from "./link.ts";
+import { LineReader } from "./reader.ts";
 
 const HIGH_WATER = 1024 * 1024;
 /** What a peer that stopped reading may still be sent when the link closes, in milliseconds. */
 const FLUSH_MS = 1000;
-/** So many lines in a row that are no events: whatever writes there does not speak the wire. */
-const MAX_NOISE = 100;
-
 export interface LineStreams {
   name: string;
   readable: Readable;
@@ -25,53 +23,32 @@ export class LineLink implements Link {
   readonly name: string;
   private readonly streams: LineStreams;
   private readonly receiver: Receiver;
-  private readonly framer: Framer;
-  private limits: LineLimits;
+  private readonly reader: LineReader;
   private queue = "";
-  private noise = 0;
   /** Set as soon as the end has begun, from either side; resolves when nothing is left. */
   private ending: Promise<void> | undefined;
-  private told = false;
   private waiting: (() => void)[] = [];
 
   constructor(streams: LineStreams, receiver: Receiver) {
     this.name = streams.name;
     this.streams = streams;
     this.receiver = receiver;
-    this.limits = streams.limits ?? beforeSync;
-    this.framer = new Framer(this.limits.line_bytes);
+    this.reader = new LineReader({
+      name: streams.name,
+      receiver,
+      limits: streams.limits,
+      givenUp: (reason) => void this.close(reason),
+    });
     const { readable, writable } = streams;
-    readable.on("data", (chunk: Buffer) => this.framer.push(chunk, this));
+    readable.on("data", (chunk: Buffer) => this.reader.push(chunk));
     readable.on("end", () => {
-      this.framer.end(this);
+      this.reader.end();
       this.lost("it closed its output");
     });
     readable.on("error", (error) => this.lost(`reading from it failed: ${error.message}`));
     readable.on("close", () => this.lost("it closed its output"));
     writable.on("error", (error) => this.lost(`it does not take input any more: ${error.message}`));
     writable.on("drain", () => this.release());
-  }
-
-  line(bytes: Uint8Array): void {
-    if (this.isDeaf()) return;
-    let event: Event;
-    try {
-      event = decode(bytes, this.limits);
-    } catch (error) {
-      return this.stray(BytebotError.from(error));
-    }
-    this.noise = 0;
-    try {
-      this.receiver.event(event);
-    } catch (error) {
-      this.receiver.fault(BytebotError.from(error));
-    }
-  }
-
-  tooLong(size: number): void {
-    if (this.isDeaf()) return;
-    const message = `a line of ${size} bytes from ${this.name}; the limit is ${this.limits.line_bytes}, larger content travels as a blob`;
-    this.stray(new BytebotError("too_large", message));
   }
 
   send(event: Event): void {
@@ -99,8 +76,7 @@ export class LineLink implements Link {
   }
 
   limit(limits: LineLimits): void {
-    this.limits = limits;
-    this.framer.limit = limits.line_bytes;
+    this.reader.limit(limits);
   }
 
   close(reason: string): Promise<void> {
@@ -130,21 +106,8 @@ export class LineLink implements Link {
   }
 
   private tell(reason: string): void {
-    this.told = true;
+    this.reader.close();
     this.receiver.closed(reason);
-  }
-
-  private isDeaf(): boolean {
-    return this.told || this.noise >= MAX_NOISE;
-  }
-
-  /** A line that is no event is reported and skipped; a stream of nothing else is given up (hard case: a banner on stdout). */
-  private stray(error: BytebotError): void {
-    this.receiver.fault(error);
-    if (++this.noise < MAX_NOISE) return;
-    void this.close(
-      `${MAX_NOISE} lines in a row from ${this.name} were no events, the last: ${error.message}; prints belong on stderr`,
-    );
   }
 
   private flush(): void {
@@ -178,7 +141,7 @@ let lastEvent: Event | undefined;
 let lastLine = "";
 
 /** A fan-out sends the same frozen event to many links in a row: it is encoded once. */
-function encodeOnce(event: Event): string {
+export function encodeOnce(event: Event): string {
   if (event === lastEvent) return lastLine;
   const line = encode(event);
   // What is not frozen may have changed by the next send.
