@@ -1,4 +1,5 @@
 export * from "./child.ts";
+export * from "./http/index.ts";
 export * from "./inproc.ts";
 export * from "./late.ts";
 export * from "./lines.ts";

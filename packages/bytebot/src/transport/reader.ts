@@ -37,6 +37,11 @@ export class LineReader {
     this.framer.end(this);
   }
 
+  /** The stream broke: half a line comes again, whole. */
+  cut(): void {
+    this.framer.end({ line: () => undefined, tooLong: () => undefined });
+  }
+
   limit(limits: LineLimits): void {
     this.limits = limits;
     this.framer.limit = limits.line_bytes;

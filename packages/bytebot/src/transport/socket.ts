@@ -22,10 +22,6 @@ export interface SocketServer {
  * Throws BytebotError: `conflict` where another process listens there, `forbidden` where others could reach it, `invalid_params` for the path.
  */
 export async function listenSocket(path: string, onConnection: (open: Connect) => void): Promise<SocketServer> {
-  if (Buffer.byteLength(path) > PATH_BYTES) {
-    throw new BytebotError("invalid_params", `${path} is too long for a socket: at most ${PATH_BYTES} bytes`);
-  }
-  await ownFolder(dirname(path));
   const sockets = new Set<Socket>();
   const server = createServer((socket) => {
     sockets.add(socket);
@@ -34,9 +30,8 @@ export async function listenSocket(path: string, onConnection: (open: Connect) =
     socket.on("error", () => {});
     onConnection(async (receiver) => open(socket, "a program on the local socket", receiver));
   });
-  await bind(server, path);
+  await bindSocket(server, path);
   server.on("error", (error) => process.emitWarning(`a program could not join on ${path}: ${error.message}`));
-  await chmod(path, 0o600);
   return {
     async close() {
       const closed = once(server, "close");
@@ -86,6 +81,16 @@ async function ownFolder(folder: string): Promise<void> {
     "forbidden",
     `${folder} is open to other users; put the socket into a folder of your own, with mode 700`,
   );
+}
+
+/** Binds the server to a Unix socket that only this user's programs reach; throws like `listenSocket`. */
+export async function bindSocket(server: Server, path: string): Promise<void> {
+  if (Buffer.byteLength(path) > PATH_BYTES) {
+    throw new BytebotError("invalid_params", `${path} is too long for a socket: at most ${PATH_BYTES} bytes`);
+  }
+  await ownFolder(dirname(path));
+  await bind(server, path);
+  await chmod(path, 0o600);
 }
 
 async function bind(server: Server, path: string): Promise<void> {

@@ -79,8 +79,10 @@ export function behavesAsAConnection(
       for (const [, event] of bad) link.send(event);
       link.send({ event_type: "deep enough", deep: nested(62) });
       await ears.next("echo");
+      // Over HTTP the inbox has answered each of these lines by itself too.
+      const told = ears.events.filter(({ event_type }) => event_type !== "bb_error");
       assert.deepEqual(
-        ears.events.map((event) => event["code"]),
+        told.map((event) => event["code"]),
         [...bad.map(([code]) => code), undefined],
       );
     });

@@ -1,0 +1,314 @@
+import type { IncomingMessage } from "node:http";
+import { BytebotError, decode, wide, type Event, type LineLimits, type WireError } from "../../wire/index.ts";
+import { encodeOnce } from "../lines.ts";
+import type { Link, Receiver } from "../link.ts";
+import { LineReader } from "../reader.ts";
+import { BATCH, CONNECTION, NDJSON, RECEIVED, RETURN_MS, SILENT_MS, SSE } from "./headers.ts";
+import { Client, textOf } from "./request.ts";
+import { SseReader } from "./sse.ts";
+
+const HIGH_WATER = 1024 * 1024;
+/** Of one inbox request. */
+const MAX_LINES = 1000;
+const MAX_CHARS = 1024 * 1024;
+const MAX_ANSWERS = 16 * 1024 * 1024;
+const FIRST_WAIT_MS = 50;
+/** What the last lines may take when the link closes, in milliseconds. */
+const FLUSH_MS = 1000;
+
+export interface DialOptions {
+  /** For people: what is at the other end. */
+  name: string;
+  stream: URL;
+  inbox: URL;
+  token?: string | undefined;
+  /** text/event-stream where it is "sse"; the answer's own type decides how it is read. */
+  format?: "ndjson" | "sse" | undefined;
+  /** The connection's id where this side mints it, as a Hub does that dials a satellite. Absent: the other side does, in the answer to our first event. */
+  connection?: string | undefined;
+  limits?: LineLimits | undefined;
+  publicOnly?: boolean | undefined;
+}
+
+/** The side of an HTTP connection that dials: events come on `/stream`, and go to `/inbox` (rules HTP-3 to HTP-9). */
+export class DialedLink implements Link {
+  readonly name: string;
+  private readonly options: DialOptions;
+  private readonly receiver: Receiver;
+  private readonly reader: LineReader;
+  private readonly client: Client;
+  private connection: string | undefined;
+  private queue: string[] = [];
+  private queued = 0;
+  private posting = false;
+  private batch = 0;
+  private received = 0;
+  private readonly ended = new AbortController();
+  private ending: Promise<void> | undefined;
+  private waiting: (() => void)[] = [];
+  private idle: (() => void)[] = [];
+
+  constructor(options: DialOptions, receiver: Receiver) {
+    this.name = options.name;
+    this.options = options;
+    this.receiver = receiver;
+    this.connection = options.connection;
+    this.client = new Client(options);
+    const counted: Receiver = {
+      event: (event) => {
+        this.received++;
+        receiver.event(event);
+      },
+      fault: (error) => {
+        this.received++;
+        receiver.fault(error);
+      },
+      closed: () => undefined,
+    };
+    const givenUp = (reason: string): void => void this.close(reason);
+    this.reader = new LineReader({ name: this.name, receiver: counted, limits: options.limits, givenUp });
+  }
+
+  /** Opens the stream of a connection whose id is known; rejects where it is refused, or cannot be reached for 10 s. */
+  async open(signal: AbortSignal): Promise<void> {
+    const abort = (): void => void this.close("the attach was called off");
+    signal.addEventListener("abort", abort, { once: true });
+    try {
+      signal.throwIfAborted();
+      void this.listen(await this.again("stream", () => this.get()));
+    } catch (error) {
+      await this.close(BytebotError.from(error).message);
+      throw BytebotError.from(error);
+    } finally {
+      signal.removeEventListener("abort", abort);
+    }
+  }
+
+  send(event: Event): void {
+    if (this.ending) return;
+    let line: string;
+    try {
+      line = encodeOnce(event);
+    } catch (error) {
+      this.receiver.fault(BytebotError.from(error, "invalid_event"));
+      return;
+    }
+    this.queue.push(line);
+    this.queued += line.length;
+    if (this.posting) return;
+    this.posting = true;
+    setImmediate(() => void this.pump());
+  }
+
+  get buffered(): number {
+    return this.queued;
+  }
+
+  drained(): Promise<void> {
+    if (this.buffered < HIGH_WATER || this.ending) return Promise.resolve();
+    return new Promise((resolve) => this.waiting.push(resolve));
+  }
+
+  limit(limits: LineLimits): void {
+    this.reader.limit(limits);
+  }
+
+  close(reason: string): Promise<void> {
+    this.ending ??= this.finish(reason);
+    return this.ending;
+  }
+
+  /** Sends what is queued, request by request, until nothing is left. */
+  private async pump(): Promise<void> {
+    try {
+      while (this.queue.length > 0 && !this.ended.signal.aborted) await this.post();
+    } catch (error) {
+      this.posting = false;
+      void this.close(BytebotError.from(error).message);
+    }
+    this.posting = false;
+    for (const resolve of this.idle.splice(0)) resolve();
+  }
+
+  private async post(): Promise<void> {
+    let count = 0;
+    let chars = 0;
+    // The first event of a connection goes alone: its answer says which connection that is.
+    const most = this.connection === undefined ? 1 : MAX_LINES;
+    while (count < this.queue.length && count < most && (count === 0 || chars + this.queue[count]!.length <= MAX_CHARS))
+      chars += this.queue[count++]!.length;
+    const body = this.queue.slice(0, count).join("");
+    const number = ++this.batch;
+    const answers = await this.again("inbox", () => this.deliver(body, number));
+    this.queue.splice(0, count);
+    this.queued -= chars;
+    if (this.buffered < HIGH_WATER) this.release();
+    for (const line of answers.split("\n")) if (line !== "") this.answer(line);
+  }
+
+  private async deliver(body: string, number: number): Promise<string> {
+    const first = this.connection === undefined;
+    const headers: Record<string, string> = { "content-type": NDJSON };
+    if (!first) Object.assign(headers, this.ours(), { [BATCH]: String(number) });
+    const response = await this.client.send(this.options.inbox, {
+      method: "POST",
+      headers,
+      body,
+      signal: this.ended.signal,
+    });
+    const text = await textOf(response, MAX_ANSWERS);
+    if (response.statusCode !== 200) throw refusal(this.options.inbox, response.statusCode ?? 0, text);
+    const minted = response.headers[CONNECTION];
+    if (first && typeof minted === "string") {
+      this.connection = minted;
+      void this.again("stream", () => this.get()).then(
+        (stream) => this.listen(stream),
+        (error: unknown) => void this.close(BytebotError.from(error).message),
+      );
+    }
+    return text;
+  }
+
+  /** What a line of ours was answered; a bare acknowledgement says nothing that anybody waits for. */
+  private answer(line: string): void {
+    let event: Event;
+    try {
+      event = decode(Buffer.from(line), wide);
+    } catch (error) {
+      return this.receiver.fault(BytebotError.from(error));
+    }
+    if (event.event_type === "bb_ack" && event["in_reply_to"] === undefined) return;
+    this.receiver.event(event);
+  }
+
+  private async get(): Promise<IncomingMessage> {
+    const { stream, format } = this.options;
+    const accept = format === "sse" ? SSE : `${NDJSON}, ${SSE};q=0.5`;
+    const headers = { accept, ...this.ours() };
+    const response = await this.client.send(stream, { method: "GET", headers, signal: this.ended.signal });
+    if (response.statusCode === 200) return response;
+    throw refusal(stream, response.statusCode ?? 0, await textOf(response, 64 * 1024));
+  }
+
+  private ours(): Record<string, string> {
+    return { [CONNECTION]: this.connection ?? "", [RECEIVED]: String(this.received) };
+  }
+
+  /** Reads the stream, and comes back to it when it breaks, until the other side does not know the connection any more. */
+  private async listen(first: IncomingMessage): Promise<void> {
+    let response = first;
+    try {
+      for (;;) {
+        await this.read(response);
+        if (this.ending) return;
+        response = await this.again("stream", () => this.get());
+      }
+    } catch (error) {
+      void this.close(BytebotError.from(error).message);
+    }
+  }
+
+  private async read(response: IncomingMessage): Promise<void> {
+    const type = String(response.headers["content-type"] ?? "");
+    const into = type.startsWith(SSE) ? new SseReader(this.reader) : this.reader;
+    const { promise, resolve } = Promise.withResolvers<void>();
+    const silent = setTimeout(() => response.destroy(), SILENT_MS);
+    response.on("data", (chunk: Buffer) => {
+      silent.refresh();
+      into.push(chunk);
+    });
+    response.once("end", () => into.end());
+    // Its "close" says so too.
+    response.on("error", () => {});
+    response.once("close", resolve);
+    await promise;
+    clearTimeout(silent);
+    if (!response.readableEnded) this.reader.cut();
+  }
+
+  /** Tries until it works, for as long as the other side keeps the connection; a refusal is final. */
+  private async again<T>(what: "stream" | "inbox", work: () => Promise<T>): Promise<T> {
+    const until = performance.now() + RETURN_MS;
+    for (let wait = FIRST_WAIT_MS; ; wait *= 2) {
+      try {
+        return await work();
+      } catch (thrown) {
+        const error = BytebotError.from(thrown);
+        if (!error.retryable || this.ended.signal.aborted) throw error;
+        const pause = error.retryAfterMs ?? wait;
+        if (performance.now() + pause > until) {
+          const message = `${this.name} could not be reached at its ${what} for ${RETURN_MS / 1000} s: ${error.message}`;
+          throw new BytebotError("unavailable", message, { cause: error });
+        }
+        await this.pause(pause);
+      }
+    }
+  }
+
+  private pause(ms: number): Promise<void> {
+    const { signal } = this.ended;
+    return new Promise((resolve) => {
+      const timer = setTimeout(done, ms);
+      signal.addEventListener("abort", done, { once: true });
+      function done(): void {
+        clearTimeout(timer);
+        signal.removeEventListener("abort", done);
+        resolve();
+      }
+    });
+  }
+
+  private async finish(reason: string): Promise<void> {
+    this.release();
+    if (this.posting) await this.flushed();
+    await this.leave();
+    this.reader.close();
+    this.ended.abort(new BytebotError("cancelled", reason));
+    this.client.close();
+    this.receiver.closed(reason);
+  }
+
+  private flushed(): Promise<void> {
+    return new Promise((resolve) => {
+      const timer = setTimeout(resolve, FLUSH_MS);
+      this.idle.push(() => {
+        clearTimeout(timer);
+        resolve();
+      });
+    });
+  }
+
+  /** Tells the other side not to wait for a return. */
+  private async leave(): Promise<void> {
+    if (this.connection === undefined) return;
+    const signal = AbortSignal.any([this.ended.signal, AbortSignal.timeout(FLUSH_MS)]);
+    try {
+      const response = await this.client.send(this.options.stream, { method: "DELETE", headers: this.ours(), signal });
+      response.resume();
+    } catch {
+      // It learns so when nobody returns.
+    }
+  }
+
+  private release(): void {
+    const waiting = this.waiting;
+    this.waiting = [];
+    for (const resolve of waiting) resolve();
+  }
+}
+
+/** A refused request as an error; what the other side is only too busy for may be tried again. */
+function refusal(url: URL, status: number, text: string): BytebotError {
+  const retryable = status === 429 || status >= 500;
+  try {
+    const event = decode(Buffer.from(text.trimEnd()), wide);
+    if (event.event_type === "bb_error") {
+      const { code, message, retry_after_ms } = event as unknown as WireError;
+      return BytebotError.fromWire({ code, message: `${url.href}: ${message}`, retryable, retry_after_ms });
+    }
+  } catch {
+    // Not ours: a proxy, or another server. Its status says what is known.
+  }
+  const code = status === 401 ? "unauthorized" : status === 403 ? "forbidden" : status === 404 ? "not_found" : "unavailable";
+  return new BytebotError(code, `${url.href} answered with HTTP status ${status}`, { retryable });
+}

@@ -1,0 +1,113 @@
+import { BytebotError, encode, type Event } from "../../wire/index.ts";
+
+/** What an answer that comes by itself may take before the request is answered without it, in milliseconds. */
+const ANSWER_MS = 25_000;
+
+/**
+ * One inbox request: each of its lines gets one line in answer, `bb_ack` or `bb_error`, at its place (rule HTP-4). Of a
+ * request that came once before, and broke, the lines that counted are skipped (rule HTP-8).
+ */
+export class Post {
+  readonly answers: string[];
+  private skipping: number;
+  /** The line that is being handed over. */
+  private current: { at: number; name: string | undefined; later: boolean } | undefined;
+  private readonly waiting = new Map<string, number[]>();
+  private settle: (() => void) | undefined;
+  private open = 0;
+
+  constructor(answers: string[]) {
+    this.answers = answers;
+    this.skipping = answers.length;
+  }
+
+  /** Is the line that comes one that counted when the request came first? */
+  skips(): boolean {
+    if (this.skipping === 0) return false;
+    this.skipping--;
+    return true;
+  }
+
+  /** A line is handed to the receiver; `undefined`: it was no event. */
+  begin(event: Event | undefined, later: boolean): void {
+    const at = this.answers.push("") - 1;
+    const name = event && nameOf(event);
+    this.current = { at, name, later };
+    if (!later) return;
+    this.open++;
+    const key = keyOf(event!);
+    this.waiting.set(key, [...(this.waiting.get(key) ?? []), at]);
+  }
+
+  /** Is this an answer to a line of the request? Then it goes out there and not on the stream. */
+  takes(event: Event, line: string): boolean {
+    const type = event.event_type;
+    if (type !== "bb_ack" && type !== "bb_error" && type !== "bb_sync_ack") return false;
+    const inReplyTo = event["in_reply_to"];
+    const { current } = this;
+    if (current && !current.later && type === "bb_error" && (inReplyTo === undefined || inReplyTo === current.name)) {
+      this.answers[current.at] = line;
+      return true;
+    }
+    const key = typeof inReplyTo === "string" ? inReplyTo : type === "bb_ack" ? undefined : "";
+    const at = key === undefined ? undefined : this.waiting.get(key);
+    if (!at) return false;
+    this.waiting.delete(key!);
+    for (const each of at) this.answers[each] = line;
+    this.open -= at.length;
+    if (this.open === 0) this.settle?.();
+    return true;
+  }
+
+  /** The receiver has taken the event. */
+  done(event: Event): void {
+    const { current } = this;
+    this.current = undefined;
+    if (!current || current.later || this.answers[current.at] !== "") return;
+    const name = nameOf(event);
+    this.answers[current.at] = encode({ event_type: "bb_ack", ...(name === undefined ? {} : { in_reply_to: name }) });
+  }
+
+  /** The line was no event. */
+  failed(error: BytebotError): void {
+    const { current } = this;
+    this.current = undefined;
+    if (current && this.answers[current.at] === "")
+      this.answers[current.at] = encode({ event_type: "bb_error", ...error.toWire() });
+  }
+
+  /** Nothing more comes: what has no answer yet gets it on the stream. */
+  cut(): void {
+    this.open = 0;
+    this.settle?.();
+  }
+
+  /** Resolves when every line has its answer, or after a while without. */
+  async answered(): Promise<void> {
+    if (this.open > 0) {
+      const { promise, resolve } = Promise.withResolvers<void>();
+      this.settle = resolve;
+      const timer = setTimeout(resolve, ANSWER_MS);
+      await promise;
+      clearTimeout(timer);
+    }
+    for (const [key, places] of this.waiting) for (const at of places) this.answers[at] = late(key);
+    this.waiting.clear();
+  }
+}
+
+/** What an answer names: the event's `id`, else what it answers itself, else its call (rule ERR-2). */
+export function nameOf(event: Event): string | undefined {
+  const name = event["id"] ?? event["in_reply_to"] ?? event["call_id"];
+  return typeof name === "string" ? name : undefined;
+}
+
+/** `bb_sync` may come without an id, and is then answered without one. */
+function keyOf(event: Event): string {
+  return nameOf(event) ?? "";
+}
+
+function late(key: string): string {
+  const error = new BytebotError("timeout", "the answer is not there yet: it comes on the stream", { retryable: true });
+  return encode({ event_type: "bb_error", ...(key === "" ? {} : { in_reply_to: key }), ...error.toWire() });
+}

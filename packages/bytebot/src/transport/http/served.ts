@@ -1,0 +1,326 @@
+import type { IncomingMessage, ServerResponse } from "node:http";
+import { BytebotError, type Event, type LineLimits } from "../../wire/index.ts";
+import { encodeOnce } from "../lines.ts";
+import type { Link, Receiver } from "../link.ts";
+import { LineReader } from "../reader.ts";
+import { HEARTBEAT_MS, NDJSON, RETURN_MS, SSE, statusOf } from "./headers.ts";
+import { Held } from "./held.ts";
+import { Post } from "./post.ts";
+import { heartbeat, toSse } from "./sse.ts";
+
+/** What the socket may hold before the rest waits here, where it is not lost with the socket. */
+const HIGH_WATER = 1024 * 1024;
+/** What a peer that stopped reading may still be sent when the link closes, in milliseconds. */
+const FLUSH_MS = 1000;
+/** Inbox requests that wait for the one in flight: a broken one and its repetition, and a little patience. */
+const MAX_POSTS = 4;
+
+/** Lines of one inbox request; their answers are kept for its repetition. */
+const MAX_LINES = 10_000;
+
+export interface ServedOptions {
+  /** For people: who dialled. */
+  name: string;
+  limits?: LineLimits | undefined;
+  /** Does this side's own answer to the event, a `bb_ack` or `bb_error`, come later than from the link? */
+  answersLater: (event: Event) => boolean;
+  /** Does the peer acknowledge events by their name (`capabilities.acks`)? Asked when it returns without a count. */
+  acks: () => boolean;
+  /** The link has closed; its id means nothing any more. */
+  closed: () => void;
+}
+
+/** How a peer came for the stream: with what it has already, and in which form it wants the rest. */
+export interface StreamRequest {
+  sse: boolean;
+  received?: number | undefined;
+  lastCursor?: string | undefined;
+}
+
+/** The side of an HTTP connection that serves `/stream` and `/inbox`; it outlives its sockets (rules HTP-3 to HTP-9). */
+export class ServedLink implements Link {
+  readonly name: string;
+  private readonly options: ServedOptions;
+  private readonly receiver: Receiver;
+  private readonly reader: LineReader;
+  private readonly held = new Held();
+  private stream: { response: ServerResponse; sse: boolean } | undefined;
+  /** Was there a stream yet? Then its next one is a return. */
+  private began = false;
+  private flushing = false;
+  private post: Post | undefined;
+  /** The newest inbox request that was counted: how far it came, and what it was answered. */
+  private batch: { number: number; answers: string[] } = { number: 0, answers: [] };
+  private posts: Promise<void> = Promise.resolve();
+  private waitingPosts = 0;
+  private readonly heartbeat: NodeJS.Timeout;
+  private returning: NodeJS.Timeout | undefined;
+  private ending: Promise<void> | undefined;
+  private readonly left = Promise.withResolvers<void>();
+  private waiting: (() => void)[] = [];
+
+  constructor(options: ServedOptions, receiver: Receiver) {
+    this.name = options.name;
+    this.options = options;
+    this.receiver = receiver;
+    const counted: Receiver = {
+      event: (event) => this.received(event),
+      fault: (error) => this.faulty(error),
+      closed: () => undefined,
+    };
+    const givenUp = (reason: string): void => void this.close(reason);
+    this.reader = new LineReader({ name: options.name, receiver: counted, limits: options.limits, givenUp });
+    this.heartbeat = setInterval(() => this.beat(), HEARTBEAT_MS);
+    this.awaitReturn();
+  }
+
+  send(event: Event): void {
+    if (this.ending) return;
+    let line: string;
+    try {
+      line = encodeOnce(event);
+    } catch (error) {
+      this.receiver.fault(BytebotError.from(error, "invalid_event"));
+      return;
+    }
+    if (this.post?.takes(event, line)) return;
+    this.held.push({ line, cursor: textOf(event["cursor"]), name: textOf(event["id"]) ?? textOf(event["call_id"]) });
+    if (this.flushing) return;
+    this.flushing = true;
+    setImmediate(() => this.flush());
+  }
+
+  get buffered(): number {
+    return this.held.waiting + (this.stream?.response.writableLength ?? 0);
+  }
+
+  drained(): Promise<void> {
+    this.flush();
+    if (this.buffered < HIGH_WATER || this.ending) return Promise.resolve();
+    return new Promise((resolve) => this.waiting.push(resolve));
+  }
+
+  limit(limits: LineLimits): void {
+    this.reader.limit(limits);
+  }
+
+  close(reason: string): Promise<void> {
+    this.ending ??= this.finish(reason);
+    return this.ending;
+  }
+
+  /** The peer's GET of the stream; an older one ends. False where what it misses is gone: it has to start anew. */
+  open(response: ServerResponse, request: StreamRequest): boolean {
+    if (this.ending || !this.resume(request)) return false;
+    const { sse } = request;
+    this.stream?.response.destroy();
+    clearTimeout(this.returning);
+    this.began = true;
+    const stream = { response, sse };
+    this.stream = stream;
+    response.writeHead(200, {
+      "content-type": sse ? SSE : NDJSON,
+      "cache-control": "no-cache, no-transform",
+      "x-accel-buffering": "no",
+    });
+    response.flushHeaders();
+    response.on("drain", () => this.flush());
+    // Its "close" says so too.
+    response.on("error", () => {});
+    response.on("close", () => this.lost(stream));
+    this.flush();
+    return true;
+  }
+
+  /** The peer's POST: each line is answered with a line, in order; one request at a time (rule HTP-4). */
+  inbox(request: IncomingMessage, response: ServerResponse, batch: number | undefined): Promise<void> {
+    if (this.waitingPosts >= MAX_POSTS) {
+      throw new BytebotError("overloaded", "one inbox request at a time: wait for the answer of the last one", {
+        retryable: true,
+        retryAfterMs: 100,
+      });
+    }
+    this.waitingPosts++;
+    this.posts = this.posts
+      .then(() => this.take(request, response, batch))
+      .catch((error: unknown) => this.receiver.fault(BytebotError.from(error)))
+      .finally(() => this.waitingPosts--);
+    return this.posts;
+  }
+
+  /** The peer counts what it has; or names the last cursor it saw; or acknowledges by name; or takes what comes. */
+  private resume({ received, lastCursor }: StreamRequest): boolean {
+    if (received !== undefined) {
+      if (!this.held.received(received)) return false;
+      if (this.began) this.held.rewind(false);
+    } else if (lastCursor !== undefined && this.held.receivedCursor(lastCursor)) this.held.rewind(false);
+    else if (this.began && this.options.acks()) this.held.rewind(true);
+    return true;
+  }
+
+  /** The peer ended the connection. */
+  leave(): void {
+    this.left.resolve();
+    void this.close("it ended the connection");
+  }
+
+  /** What the peer has of the stream need not be kept for it. */
+  has(received: number): void {
+    this.held.received(received);
+  }
+
+  private async take(request: IncomingMessage, response: ServerResponse, number: number | undefined): Promise<void> {
+    if (number !== undefined && number < this.batch.number) {
+      const message = `request ${number} of this connection came after request ${this.batch.number}: only the newest may be repeated`;
+      return answer(response, 409, errorLine(new BytebotError("conflict", message)));
+    }
+    const again = number !== undefined && number === this.batch.number;
+    const answers = again ? this.batch.answers : [];
+    if (number !== undefined) this.batch = { number, answers };
+    const post = new Post(answers);
+    this.post = post;
+    try {
+      for await (const chunk of request) {
+        this.reader.push(chunk as Buffer);
+        if (post.answers.length > MAX_LINES) break;
+      }
+      this.reader.end();
+    } catch {
+      // The socket broke: what came of the request counts, and its repetition goes on after it.
+      this.reader.cut();
+      post.cut();
+    }
+    await post.answered();
+    this.post = undefined;
+    const tooMany = post.answers.length > MAX_LINES;
+    if (tooMany) post.answers.push(errorLine(new BytebotError("too_large", `at most ${MAX_LINES} lines a request`)));
+    answer(response, tooMany ? 413 : 200, post.answers.join(""));
+  }
+
+  private received(event: Event): void {
+    const { post } = this;
+    if (post?.skips()) return;
+    if (event.event_type === "bb_ack" && typeof event["in_reply_to"] === "string") this.held.ack(event["in_reply_to"]);
+    post?.begin(event, this.options.answersLater(event));
+    try {
+      this.receiver.event(event);
+    } finally {
+      post?.done(event);
+    }
+  }
+
+  private faulty(error: BytebotError): void {
+    const { post } = this;
+    if (post?.skips()) return;
+    post?.begin(undefined, false);
+    try {
+      this.receiver.fault(error);
+    } finally {
+      post?.failed(error);
+    }
+  }
+
+  private flush(): void {
+    this.flushing = false;
+    const { stream } = this;
+    if (!stream || stream.response.writableLength > HIGH_WATER) return;
+    let lines = "";
+    for (let entry = this.held.take(); entry; entry = this.held.take()) {
+      lines += stream.sse ? toSse(entry.line, entry.cursor) : entry.line;
+      if (lines.length > HIGH_WATER) break;
+    }
+    if (lines !== "") stream.response.write(lines);
+    if (this.held.waiting > 0) stream.response.once("drain", () => this.flush());
+    if (this.buffered < HIGH_WATER) this.release();
+  }
+
+  private beat(): void {
+    if (this.stream && this.stream.response.writableLength === 0)
+      this.stream.response.write(this.stream.sse ? heartbeat.sse : heartbeat.ndjson);
+  }
+
+  private lost(stream: object): void {
+    if (this.stream !== stream) return;
+    this.stream = undefined;
+    if (!this.ending) this.awaitReturn();
+  }
+
+  private awaitReturn(): void {
+    clearTimeout(this.returning);
+    const late = `it did not ${this.began ? "return to" : "come for"} its stream within ${RETURN_MS / 1000} s`;
+    this.returning = setTimeout(() => void this.close(late), RETURN_MS);
+  }
+
+  private async finish(reason: string): Promise<void> {
+    clearInterval(this.heartbeat);
+    clearTimeout(this.returning);
+    this.flushAll();
+    this.release();
+    const response = this.stream?.response;
+    if (response && !response.destroyed) {
+      await ended(response);
+      // What it answers to the last lines still counts, until it has left or does not come back.
+      await within(FLUSH_MS, this.left.promise);
+    }
+    this.post?.cut();
+    this.reader.close();
+    this.options.closed();
+    this.receiver.closed(reason);
+  }
+
+  /** The last lines, whatever the socket holds already: there is no later. */
+  private flushAll(): void {
+    const { stream } = this;
+    if (!stream) return;
+    for (let entry = this.held.take(); entry; entry = this.held.take())
+      stream.response.write(stream.sse ? toSse(entry.line, entry.cursor) : entry.line);
+  }
+
+  private release(): void {
+    const waiting = this.waiting;
+    this.waiting = [];
+    for (const resolve of waiting) resolve();
+  }
+}
+
+/** Ends the response; a peer that has stopped reading it is given up. */
+async function ended(response: ServerResponse): Promise<void> {
+  const closed = new Promise((resolve) => response.once("close", resolve));
+  let written = -1;
+  const watch = setInterval(() => {
+    const now = response.socket?.bytesWritten ?? written;
+    if (now === written) response.destroy();
+    written = now;
+  }, FLUSH_MS);
+  response.end();
+  await closed;
+  clearInterval(watch);
+}
+
+/** Resolves with the promise, or when the time is up. */
+async function within(ms: number, promise: Promise<unknown>): Promise<void> {
+  const { promise: late, resolve } = Promise.withResolvers<void>();
+  const timer = setTimeout(resolve, ms);
+  await Promise.race([promise, late]);
+  clearTimeout(timer);
+}
+
+function textOf(value: unknown): string | undefined {
+  return typeof value === "string" ? value : undefined;
+}
+
+export function answer(response: ServerResponse, status: number, lines: string): void {
+  if (response.destroyed || response.headersSent) return;
+  response.writeHead(status, { "content-type": NDJSON, "cache-control": "no-store" });
+  response.end(lines);
+}
+
+/** A refused request as the line it is answered with. */
+export function errorLine(error: BytebotError): string {
+  return encodeOnce({ event_type: "bb_error", ...error.toWire() });
+}
+
+/** Refuses the request with the status of the error's code. */
+export function refuse(response: ServerResponse, error: BytebotError): void {
+  answer(response, statusOf(error.code), errorLine(error));
+}
