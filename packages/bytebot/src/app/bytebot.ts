@@ -15,7 +15,10 @@ import {
 import { Attachment } from "./attachment.ts";
 import { normalize, type AttachOptions, type Component } from "./component.ts";
 import { Owner } from "./owner.ts";
+import { Credentials, type Grant } from "./credentials.ts";
+import { DialIns } from "./dialins.ts";
 import { reach, type Reached } from "./reach.ts";
+import { serve, type ServeOptions } from "./serve.ts";
 import { watch, type EventsOptions } from "./watch.ts";
 import { version } from "./version.ts";
 
@@ -48,6 +51,7 @@ interface Pending {
   component: Component;
   options: AttachOptions;
   settle: PromiseWithResolvers<Attachment>;
+  publicOnly: boolean;
 }
 
 interface Opening extends Pending {
@@ -81,6 +85,8 @@ export class ByteBot {
   private readonly closed = new AbortController();
   private pending: Pending[] = [];
   private sockets: SocketServer[] = [];
+  private readonly credentials = new Credentials();
+  private readonly dialIns: DialIns;
   private owner: Owner | undefined;
   private hasPrimaryInfer = false;
   private stopped: Promise<void> | undefined;
@@ -96,6 +102,12 @@ export class ByteBot {
       limits: options.limits ?? {},
       report: (line) => this.report(line),
       control: (event) => this.control(event),
+    });
+    this.dialIns = new DialIns({
+      hub: this.hub,
+      newId: (name) => this.newId(name),
+      report: (line) => this.report(line),
+      signal: this.closed.signal,
     });
     if (options.context !== undefined)
       this.add(normalize(options.context, "context"), { primary: true, controller: true });
@@ -199,6 +211,36 @@ export class ByteBot {
     this.sockets.push(server);
   }
 
+  /**
+   * Serves the wire over HTTP: to satellites that dial in with a token (`addToken`), to browsers with a code (`addCode`).
+   * Resolves with the URL it listens at. Throws BytebotError `conflict` where the port is taken.
+   */
+  async serveHttp(options: ServeOptions = {}): Promise<string> {
+    const server = await serve(options, this.credentials, this.dialIns, (line) => this.report(line));
+    this.sockets.push(server);
+    return server.url;
+  }
+
+  /**
+   * Lets one component dial in, under this grant, with the token that is returned (256 random bits, or the app's own): its
+   * id is the grant's name, and its newest connection is the one that counts. `name: ""`: any number of components, each
+   * named by its own `bb_sync`.
+   */
+  addToken(grant: Grant, token?: string): string {
+    return this.credentials.add(grant, grant.name === "", token);
+  }
+
+  /** Takes a token back, and ends what had dialled in with it. */
+  async removeToken(token: string): Promise<void> {
+    const credential = this.credentials.remove(token);
+    if (credential) await this.dialIns.end(credential, "its token was taken back");
+  }
+
+  /** Lets one browser in, under this grant: it posts the code to `/browser/session`, once, within a minute. */
+  addCode(grant: Grant): string {
+    return this.credentials.addCode(grant);
+  }
+
   /** Ends every component and the log; nothing is left running. */
   stop(reason = "the app stops"): Promise<void> {
     this.stopped ??= this.close(reason);
@@ -209,9 +251,10 @@ export class ByteBot {
     return this.stop();
   }
 
-  private add(component: Component, options: AttachOptions): Attached {
+  /** `publicOnly`: a satellite named it, and not the app's own code. */
+  private add(component: Component, options: AttachOptions, publicOnly = false): Attached {
     const settle = Promise.withResolvers<Attachment>();
-    const pending: Pending = { component, options, settle };
+    const pending: Pending = { component, options, settle, publicOnly };
     const ready = settle.promise.then((attachment) => attachment.ready.then(() => attachment.id));
     const ended = settle.promise.then((attachment) => attachment.ended);
     // start() reports a failure, or whoever waits: that nobody does is no fault.
@@ -234,6 +277,7 @@ export class ByteBot {
         reached: await reach(wanted, {
           base: this.options.base ?? process.cwd(),
           print: (line) => this.report(`${opening.reached.name}: ${line}`),
+          publicOnly: pending.publicOnly,
         }),
       };
       return opening;
@@ -252,13 +296,17 @@ export class ByteBot {
     await attachment.ready;
   }
 
-  private grant({ kind, name, scopes }: Reached, options: AttachOptions): Partial<Offer> & { componentId: string } {
+  private grant(
+    { kind, name, scopes, remote }: Reached,
+    options: AttachOptions,
+  ): Partial<Offer> & { componentId: string } {
     return {
       componentId: this.newId(name),
       // Another infer was named the primary one, so this one is not, whichever comes first.
       primary: options.primary ?? !(kind === "infer" && this.hasPrimaryInfer),
       controller: options.controller ?? kind === "context",
       content: options.content ?? false,
+      askFirst: remote === true,
       ...(scopes ? { scopes } : {}),
     };
   }
@@ -267,7 +315,7 @@ export class ByteBot {
   private newId(name: string): string {
     for (let count = 1; ; count++) {
       const id = count === 1 ? name : `${name}-${count}`;
-      if (id === "app" || this.attachments.has(id)) continue;
+      if (id === "app" || this.attachments.has(id) || this.dialIns.has(id)) continue;
       return id;
     }
   }
@@ -306,16 +354,17 @@ export class ByteBot {
         `attaching ${String(ref)} runs its code here, and this app did not agree: see its mayAttach option`,
       );
     }
-    const attached = this.attach({ ref: String(ref), opts }, { primary });
+    const attached = this.add({ ref: String(ref), opts }, { primary }, true);
     return { event_type: "bb_attach_result", success: true, component_id: await attached.ready };
   }
 
   private async close(reason: string): Promise<void> {
     this.closed.abort();
-    await Promise.all(this.sockets.map((server) => server.close()));
     // The last to come is the first to go: whoever may send leaves before what it needs.
     await Promise.all([...this.attachments.values()].reverse().map((attachment) => attachment.stop(reason)));
     await this.hub.close();
+    await this.dialIns.endpoint.close(reason);
+    await Promise.all(this.sockets.map((server) => server.close()));
     for (const { settle } of this.pending) settle.reject(new BytebotError("cancelled", reason));
   }
 

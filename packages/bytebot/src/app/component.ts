@@ -12,9 +12,13 @@ interface Common {
   scopes?: readonly string[] | undefined;
 }
 
-/** A component by reference: a path relative to the app's `base`, or an installed package. */
+/** A component by reference: a URL, a path relative to the app's `base`, or an installed package. */
 export interface ByReference extends Common {
   ref: string;
+  /** What it is, where it has no manifest that says so. */
+  kind?: Kind | undefined;
+  /** For a component reached by URL: the secret it asks for; default: the environment variable BYTEBOT_TOKEN. */
+  token?: string | undefined;
 }
 
 /** A component in this process: its `main`, as it would be passed to `bb.run`. */
@@ -26,7 +30,9 @@ export interface InProcess extends Common {
 /** A component described here, as in a `bytebot.component.json`; its command runs in the app's `base`. */
 export interface ByManifest extends Common {
   kind: Kind;
-  entry: { type: "stdio"; command: string[] };
+  entry: { type: "stdio"; command: string[] } | { type: "http"; stream: string; inbox: string };
+  /** As for a component by reference. */
+  token?: string | undefined;
 }
 
 export type Component = string | Main | ByReference | InProcess | ByManifest;
@@ -41,7 +47,7 @@ export interface AttachOptions {
 
 /** `kind`: what it is attached as, where it does not say so itself. */
 export function normalize(component: Component, kind?: Kind): ByReference | InProcess | ByManifest {
-  if (typeof component === "string") return { ref: component };
+  if (typeof component === "string") return { ref: component, kind };
   if (typeof component === "function") return { main: component, kind };
-  return "main" in component && component.kind === undefined ? { ...component, kind } : component;
+  return component.kind === undefined ? { ...component, kind } : component;
 }

@@ -1,10 +1,11 @@
 import { basename } from "node:path";
 import { pathToFileURL } from "node:url";
-import { resolve } from "../resolve/index.ts";
+import { parseReference, resolve } from "../resolve/index.ts";
 import { loadInproc, startInproc, type Main } from "../sdk/ambient.ts";
 import { child, inprocPair, type Connect, type Link } from "../transport/index.ts";
 import { BytebotError, type Kind } from "../wire/index.ts";
 import type { ByManifest, ByReference, InProcess } from "./component.ts";
+import { dialed, reachUrl } from "./url.ts";
 
 /** A component whose manifest is read: what it is, and how to open a connection to it, as often as needed. */
 export interface Reached {
@@ -13,6 +14,8 @@ export interface Reached {
   scopes: readonly string[] | undefined;
   /** A child process that may be started again when it dies. */
   restartable: boolean;
+  /** Reached by a URL: its tools ask before they run, until the app's policy says otherwise. */
+  remote?: boolean;
   /** In this process: settles when its `main` has ended, with what it threw. */
   outcome?: Promise<BytebotError | undefined>;
   connect: Connect;
@@ -22,6 +25,8 @@ export interface ReachOptions {
   base: string;
   /** A line the component printed. */
   print: (line: string) => void;
+  /** A URL whose host resolves to a private address is refused: it was not the app's own code or config that named it. */
+  publicOnly?: boolean | undefined;
 }
 
 /** Reference, manifest or function → a way to connect. Throws BytebotError with the fix. */
@@ -32,15 +37,23 @@ export async function reach(component: ByReference | InProcess | ByManifest, opt
     return inProcess(component.main, { name, kind: component.kind, scopes: component.scopes }, opts);
   }
   if ("entry" in component) {
-    const { name = component.kind, kind, scopes, entry } = component;
+    const { name = component.kind, kind, scopes, entry, token } = component;
+    if (entry.type === "http") {
+      const urls = { stream: new URL(entry.stream), inbox: new URL(entry.inbox) };
+      return dialed({ name, kind, scopes }, { type: "http", ...urls }, { token, publicOnly: options.publicOnly });
+    }
     return process({ name, kind, scopes }, entry.command, options.base, opts, env, options);
   }
-  const { manifest, entry, folder } = await resolve(component.ref, { base: options.base });
+  const { ref, token } = component;
+  const reference = parseReference(ref);
+  if (reference.type === "url") return reachUrl(component, reference.url, { token, publicOnly: options.publicOnly });
+  const { manifest, entry, folder } = await resolve(ref, { base: options.base });
   const is = {
     name: component.name ?? manifest.name ?? basename(folder),
     kind: manifest.kind,
     scopes: component.scopes ?? manifest.scopes,
   };
+  if (entry.type === "http") return dialed(is, entry, { token, publicOnly: options.publicOnly });
   if (entry.type === "stdio") return process(is, entry.command, folder, opts, env, options);
   return inProcess(await load(entry.module), is, opts);
 }

@@ -3,13 +3,21 @@ import { extname, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import { ByteBot, type ByteBotOptions } from "../app/bytebot.ts";
 import type { ByReference, Component } from "../app/component.ts";
-import { APP_FILE, readApp, type App, type AppComponent } from "../resolve/index.ts";
+import { APP_FILE, readApp, type App, type AppComponent, type Listen } from "../resolve/index.ts";
 import { BytebotError } from "../wire/index.ts";
 
-/** The app of a file or a module, not started. Throws BytebotError with the fix. */
-export async function loadApp(path: string | undefined, options: ByteBotOptions): Promise<ByteBot> {
+/** An app that is not started yet, and where it wants to be served over HTTP. */
+export interface Loaded {
+  hub: ByteBot;
+  listen?: Listen | undefined;
+}
+
+/** The app of a file or a module. Throws BytebotError with the fix. */
+export async function loadApp(path: string | undefined, options: ByteBotOptions): Promise<Loaded> {
   const file = await findApp(path);
-  return extname(file) === ".json" ? toByteBot(await readAppFile(file), options) : loadModule(file);
+  if (extname(file) !== ".json") return { hub: await loadModule(file) };
+  const app = await readAppFile(file);
+  return { hub: toByteBot(app, options), listen: app.listen };
 }
 
 /** The file named, of a folder its bytebot.app.json; none named: the working folder's. */
@@ -29,12 +37,6 @@ export async function findApp(path = "."): Promise<string> {
 /** Reads an app file, and refuses what it asks for that is not built yet. */
 export async function readAppFile(file: string): Promise<App> {
   const app = await readApp(file);
-  if (app.listen) {
-    throw new BytebotError(
-      "unavailable",
-      `${file}: "listen" needs HTTP, which is not built yet: take it out; components run in-proc and over stdio`,
-    );
-  }
   if (app.log !== undefined && app.log !== "memory") {
     throw new BytebotError(
       "unavailable",

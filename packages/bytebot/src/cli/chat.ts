@@ -1,11 +1,12 @@
 import { ByteBot } from "../app/bytebot.ts";
 import type { ByReference } from "../app/component.ts";
 import { BytebotError } from "../wire/index.ts";
-import { findApp, readAppFile, toByteBot } from "./app.ts";
+import { findApp, readAppFile, toByteBot, type Loaded } from "./app.ts";
 import { chatUi } from "./chat-ui.ts";
 import { parse, toScopeOption, type Command } from "./command.ts";
 import { demoApp } from "./demo.ts";
 import { isBytebotError, tell, UsageError } from "./errors.ts";
+import { listen } from "./listen.ts";
 import { live } from "./live.ts";
 import { prepareModel, type Wanted } from "./model.ts";
 import { report } from "./output.ts";
@@ -53,8 +54,14 @@ export const command: Command = {
     if (once?.trim() === "") throw new UsageError("chat", "--once needs the text to send");
     if (scope !== undefined) toScopeOption("chat", scope);
     const said = { once, json, scope };
-    const hub = await appFor(positionals[0], { provider, model, base_url }, chatUi(said));
-    if (hub) return (await live(hub)) === "done" ? 0 : 1;
+    const found = await appFor(positionals[0], { provider, model, base_url }, chatUi(said));
+    if (found) {
+      const { hub, listen: where } = found;
+      const started = async () => {
+        if (where) for (const line of await listen(hub, where)) report(line);
+      };
+      return (await live(hub, { started })) === "done" ? 0 : 1;
+    }
     if (once !== undefined) return 1;
     report("The scripted demo opens instead.");
     return (await live(demoApp(said))) === "done" ? 0 : 1;
@@ -62,19 +69,19 @@ export const command: Command = {
 };
 
 /** The app of the file, or the default one; undefined where no model can be had, which has then been told. */
-async function appFor(file: string | undefined, wanted: Wanted, ui: ByReference): Promise<ByteBot | undefined> {
+async function appFor(file: string | undefined, wanted: Wanted, ui: ByReference): Promise<Loaded | undefined> {
   const app = file === undefined ? undefined : await readAppFile(await findApp(file));
   const hub = app ? toByteBot(app, { ui, report }) : new ByteBot({ ui, report });
   if (!app) hub.attach({ ref: "bb-tools", opts: { root: process.cwd() } });
   if (app && app.infer.length > 0) {
     if (isNamed(wanted))
       throw new UsageError("chat", `${app.file} says which infer answers, so name no other model here`);
-    return hub;
+    return { hub, listen: app.listen };
   }
   const opts = await modelFor(wanted);
   if (!opts) return undefined;
   hub.attachInfer({ ref: "bb-infer", opts, env: KEYS }, { primary: true });
-  return hub;
+  return { hub, listen: app?.listen };
 }
 
 async function modelFor(wanted: Wanted): Promise<Record<string, unknown> | undefined> {

@@ -2,6 +2,7 @@ import type { ByteBot } from "../app/bytebot.ts";
 import type { ComponentInfo } from "../wire/index.ts";
 import { loadApp } from "./app.ts";
 import { parse, type Command } from "./command.ts";
+import { listen, toListen } from "./listen.ts";
 import { live } from "./live.ts";
 import { printLine, report } from "./output.ts";
 
@@ -12,6 +13,8 @@ Prints one line for each component that was attached.
 
   app            a bytebot.app.json or the folder that holds it (default: the working folder), or a .js or .ts
                  module whose default export is a ByteBot, not started, or a function that returns one
+  --listen PORT  serve the wire over HTTP on 127.0.0.1, to satellites with the token in BYTEBOT_TOKEN, or in the file that
+                 is then named; HOST:PORT for another address
   --json         the components as JSON lines
   --socket PATH  where bytebot tail may join (default: a place of its own in a folder of yours)
 
@@ -21,11 +24,19 @@ exit codes: 0 it was stopped or its ui ended, 1 it failed, 2 the command line is
 export const command: Command = {
   help,
   async run(args) {
-    const { values, positionals } = parse("run", args, { json: { type: "boolean" }, socket: { type: "string" } }, 1);
-    const hub = await loadApp(positionals[0], { report });
+    const { values, positionals } = parse(
+      "run",
+      args,
+      { json: { type: "boolean" }, socket: { type: "string" }, listen: { type: "string" } },
+      1,
+    );
+    const asked = values.listen === undefined ? undefined : toListen(values.listen);
+    const { hub, listen: configured } = await loadApp(positionals[0], { report });
+    const where = asked ?? configured;
     const started = async (running: ByteBot) => {
       for (const component of await running.components())
         printLine(values.json ? JSON.stringify(component) : told(component));
+      if (where) for (const line of await listen(running, where)) report(line);
     };
     return (await live(hub, { socket: values.socket, started })) === "failed" ? 1 : 0;
   },

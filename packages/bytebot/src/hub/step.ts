@@ -1,4 +1,5 @@
 import {
+  ackNameOf,
   as,
   BytebotError,
   isKnown,
@@ -77,7 +78,10 @@ function receive(core: Core, id: ConnectionId, event: Event): void {
   if (!connection) return;
   try {
     if (connection.state === "new") firstEvent(core, id, event);
-    else route(core, connection, event);
+    else {
+      route(core, connection, event);
+      acknowledge(core, connection, event);
+    }
   } catch (error) {
     if (!(error instanceof BytebotError)) core.effect(undefined, { type: "fault", error });
     core.refuse(id, BytebotError.from(error), event["id"] ?? event["in_reply_to"] ?? event["call_id"]);
@@ -95,6 +99,16 @@ function firstEvent(core: Core, id: ConnectionId, event: Event): void {
     );
   }
   connections.sync(core, id, as("bb_sync", event));
+}
+
+/** What the core acknowledges itself, when it is durable. */
+const ACKNOWLEDGED_LATER = new Set(["user_event", "interrupt", "input_reply"]);
+
+/** To a peer that acknowledges and wants to be acknowledged: the event came (rule HTP-10). */
+function acknowledge(core: Core, connection: Synced, event: Event): void {
+  if (!connection.grant.capabilities["acks"] || ACKNOWLEDGED_LATER.has(event.event_type)) return;
+  const name = ackNameOf(event);
+  if (name !== undefined) core.send(undefined, connection.id, { event_type: "bb_ack", in_reply_to: name });
 }
 
 /** Table, schema and scope, in this order; then the one place that its type belongs to. */

@@ -1,6 +1,6 @@
 import { dirname, resolve as absolute } from "node:path";
 import { z } from "zod";
-import { BytebotError, PolicyRule } from "../wire/index.ts";
+import { BytebotError, kinds, PolicyRule, ScopePattern } from "../wire/index.ts";
 import { parseAs, readJson } from "./jsonfile.ts";
 import { EnvNames } from "./manifest.ts";
 import { nearest } from "./nearest.ts";
@@ -48,6 +48,21 @@ export const AppFile = known({
   listen: known({
     host: z.string({ error: `a host is needed, as in "127.0.0.1"` }).default("127.0.0.1"),
     port: z.int({ error: "a port from 0 to 65535 is needed" }).min(0).max(65535),
+    hosts: z.array(z.string()).describe("Names the server may be called by; absent: on loopback its own.").optional(),
+    origins: z.array(z.string()).describe("Web pages that may use it, as in https://app.example.").optional(),
+    https: z.boolean().describe("A proxy in front of it speaks https.").optional(),
+    tokens: z
+      .array(
+        known({
+          name: z.string().regex(/^[\w.@:-]{1,64}$/, "a name is 1 to 64 letters, digits and _.@:-"),
+          kind: z.enum(kinds).optional(),
+          scopes: z.array(ScopePattern).optional(),
+          env: z.string().min(1).describe("The environment variable that holds the token."),
+        }),
+        { error: `a list is needed, as in [{ "name": "phone", "env": "PHONE_TOKEN" }]` },
+      )
+      .describe("Who may dial in; absent: whoever has BYTEBOT_TOKEN.")
+      .default([]),
   }).optional(),
   log: z
     .string({ error: `"memory" or a file's path is needed` })
@@ -65,6 +80,9 @@ export interface AppComponent {
   primary?: boolean | undefined;
 }
 
+/** Where the app serves HTTP, and to whom. */
+export type Listen = NonNullable<AppFile["listen"]>;
+
 /** An app file as read: `base` is its folder, against which its references are resolved. */
 export interface App {
   file: string;
@@ -74,7 +92,7 @@ export interface App {
   infer: AppComponent[];
   attach: AppComponent[];
   policy: PolicyRule[];
-  listen?: { host: string; port: number };
+  listen?: Listen;
   log?: string;
 }
 

@@ -67,7 +67,11 @@ function text() {
  * and column of broken JSON or the first field that is wrong.
  */
 export async function readManifest(file: string): Promise<Manifest> {
-  const json = await readJson(file);
+  return parseManifest(await readJson(file), file);
+}
+
+/** Checks a manifest that was read from `file`, a path or a URL; throws like `readManifest`. */
+export function parseManifest(json: unknown, file: string): Manifest {
   // First, because in another version every other field may mean something else.
   const version =
     typeof json === "object" && json !== null && "schema_version" in json ? json.schema_version : undefined;

@@ -7,7 +7,7 @@ export type Reference =
   | { type: "slug"; owner: string; name: string; commit?: string }
   | { type: "package"; name: string };
 
-const URL_START = /^https?:\/\//i;
+const URL_START = /^https?(?:\+unix)?:\/\//i;
 /** `.`, `..`, `./x`, `/x`, `~/x`, `C:\x`, `\\server\x`. */
 const PATH = /^(?:\.|\/|~(?:[/\\]|$)|[A-Za-z]:[/\\]|\\)/;
 const PACKAGE = /^(?:@[a-z0-9~-][a-z0-9._~-]*\/)?[a-z0-9~-][a-z0-9._~-]*$/i;

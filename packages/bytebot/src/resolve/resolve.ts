@@ -14,16 +14,22 @@ export interface Resolved {
   /** Absolute; a child runs here. */
   folder: string;
   manifest: Manifest;
-  entry: ReachableEntry;
+  entry: FileEntry;
+}
+
+export interface HttpEntry {
+  type: "http";
+  stream: URL;
+  inbox: URL;
 }
 
 /** `command`: program and arguments, "node" for this process's own; `module`: an absolute path inside the folder. */
-export type ReachableEntry = { type: "stdio"; command: string[] } | { type: "inproc"; module: string };
+export type FileEntry = { type: "stdio"; command: string[] } | { type: "inproc"; module: string } | HttpEntry;
 
 /**
  * Finds a component: reference → manifest → a way to reach it. `base` is the folder that relative paths start from.
  * Throws BytebotError with the fix: `not_found`, `invalid_params` (reference or manifest), `unsupported_version`,
- * `forbidden` (a path that leaves its folder), `unavailable` (URLs and GitHub slugs: not built yet).
+ * `forbidden` (a path that leaves its folder), `unavailable` (GitHub slugs: not built yet).
  */
 export async function resolve(ref: string, { base }: { base: string }): Promise<Resolved> {
   const file = await manifestFile(ref, absolute(base));
@@ -40,10 +46,7 @@ async function manifestFile(ref: string, base: string): Promise<string> {
     case "package":
       return inPackages(reference.name, base);
     case "url":
-      throw new BytebotError(
-        "unavailable",
-        `${ref} cannot be reached: HTTP is not built yet; attach the component by its path or package`,
-      );
+      throw new BytebotError("invalid_params", `${ref} is a URL: it is reached over HTTP, and has no files here`);
     case "slug": {
       const repository = `https://github.com/${reference.owner}/${reference.name}`;
       const message = `${ref} cannot be fetched: GitHub references are not built yet; git clone ${repository} and attach its path`;
@@ -96,14 +99,9 @@ async function inPackages(name: string, base: string): Promise<string> {
   throw new BytebotError("not_found", `no package "${name}" in node_modules of ${base} and the folders above: ${fix}`);
 }
 
-async function reachable(entry: Entry, folder: string, file: string): Promise<ReachableEntry> {
+async function reachable(entry: Entry, folder: string, file: string): Promise<FileEntry> {
   if (entry.type === "stdio") return { type: "stdio", command: await checkCommand(entry.command, folder, file) };
-  if (entry.type === "http") {
-    throw new BytebotError(
-      "unavailable",
-      `${file}: "entry.type" is "http", which is not built yet: write an entry of type "stdio"`,
-    );
-  }
+  if (entry.type === "http") return { type: "http", stream: new URL(entry.stream), inbox: new URL(entry.inbox) };
   const module = absolute(folder, entry.module);
   if (!isInside(folder, module)) throw leaves(entry.module, folder, file);
   if ((await kindOf(module)) !== "file") {

@@ -13,6 +13,8 @@ export interface Ambient {
   signal: AbortSignal;
   /** For people: the component. */
   name: string;
+  /** Announces acknowledgements (`capabilities.acks`): the transport answers each event, or this side sends them itself. */
+  acks?: "answers" | "sends" | undefined;
 }
 
 /** One run of one `main`. */

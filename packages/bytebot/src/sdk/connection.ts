@@ -1,6 +1,6 @@
 import { AsyncLocalStorage } from "node:async_hooks";
 import type { Link, Receiver } from "../transport/index.ts";
-import { as, beforeSync, BytebotError, wide } from "../wire/index.ts";
+import { ackNameOf, as, beforeSync, BytebotError, wide } from "../wire/index.ts";
 import type { Event, LineLimits, SyncAck, WireError } from "../wire/index.ts";
 import { newId, outgoing } from "./outgoing.ts";
 import { cancelled, Requests, type RequestOptions } from "./requests.ts";
@@ -15,6 +15,7 @@ export class Connection implements Receiver {
   /** What a line may hold that is sent; in force from the acknowledgement on. */
   limits: LineLimits = beforeSync;
   private readonly link: Link;
+  private readonly acks: boolean;
   private readonly requests = new Requests();
   private readonly gone = new AbortController();
   private readonly settleEnded: (reason: string) => void;
@@ -26,7 +27,9 @@ export class Connection implements Receiver {
   private reason: string | undefined;
   private closing: Promise<void> | undefined;
 
-  constructor(connect: (receiver: Receiver) => Link) {
+  /** `acks`: says of each event that has a name that it came (rule HTP-10). */
+  constructor(connect: (receiver: Receiver) => Link, acks = false) {
+    this.acks = acks;
     const ended = Promise.withResolvers<string>();
     this.ended = ended.promise;
     this.settleEnded = ended.resolve;
@@ -98,6 +101,7 @@ export class Connection implements Receiver {
   }
 
   event(event: Event): void {
+    if (this.acks) this.acknowledge(event);
     // Copies for an observer: nothing in them is meant for this side.
     if (event["observed"] !== true && this.takes(event)) return;
     if (this.deliver) this.inContext(this.deliver, event);
@@ -120,6 +124,11 @@ export class Connection implements Receiver {
     this.requests.close(error);
     this.gone.abort(error);
     this.settleEnded(why);
+  }
+
+  private acknowledge(event: Event): void {
+    const name = ackNameOf(event);
+    if (name !== undefined) this.post({ event_type: "bb_ack", in_reply_to: name });
   }
 
   /** Is this the connection's own affair, of which no handler hears? */

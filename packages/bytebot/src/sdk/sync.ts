@@ -41,7 +41,8 @@ export async function sync(options: SyncOptions): Promise<Satellite> {
     );
   }
   const signal = options.signal ? AbortSignal.any([options.signal, running.signal]) : running.signal;
-  const connection = new Connection((receiver) => running.ambient.connect(receiver));
+  const { acks } = running.ambient;
+  const connection = new Connection((receiver) => running.ambient.connect(receiver), acks === "sends");
   running.close = (reason) => connection.close(reason);
   const granted = await connection.sync(
     {
@@ -52,7 +53,7 @@ export async function sync(options: SyncOptions): Promise<Satellite> {
       controller: options.controller,
       language: "typescript",
       protocol_version: 1,
-      capabilities: options.capabilities,
+      capabilities: acks ? { ...options.capabilities, acks: {} } : options.capabilities,
       name: options.name,
       version: options.version,
       scopes: options.scopes,

@@ -1,22 +1,40 @@
-import type { BytebotError, Event } from "../wire/index.ts";
+import { BytebotError, type Event } from "../wire/index.ts";
 import type { Receiver } from "./link.ts";
 
-/** Stands for a receiver that comes after its link: the Hub says nothing before `bb_sync`, but the link may end. */
+/** What may come before the receiver does. */
+const MAX_HELD = 1000;
+
+/** Stands for a receiver that comes after its link: what came before it is handed over in order. */
 export class LateReceiver implements Receiver {
+  /** Resolves with the first event; never where none comes. */
+  readonly first: Promise<Event>;
+  private readonly settleFirst: (event: Event) => void;
   private receiver: Receiver | undefined;
+  private held: ((receiver: Receiver) => void)[] = [];
   private why: string | undefined;
+
+  constructor() {
+    const first = Promise.withResolvers<Event>();
+    this.first = first.promise;
+    this.settleFirst = first.resolve;
+  }
 
   become(receiver: Receiver): void {
     this.receiver = receiver;
+    for (const tell of this.held.splice(0)) tell(receiver);
     if (this.why !== undefined) receiver.closed(this.why);
   }
 
   event(event: Event): void {
-    this.receiver?.event(event);
+    this.settleFirst(event);
+    if (this.receiver) return this.receiver.event(event);
+    if (this.held.length >= MAX_HELD) throw new BytebotError("overloaded", "too much came before bb_sync was answered");
+    this.held.push((receiver) => receiver.event(event));
   }
 
   fault(error: BytebotError): void {
-    this.receiver?.fault(error);
+    if (this.receiver) this.receiver.fault(error);
+    else if (this.held.length < MAX_HELD) this.held.push((receiver) => receiver.fault(error));
   }
 
   closed(reason: string): void {

@@ -1,4 +1,5 @@
 /** The wire: events, framing, errors, scopes. Imports nothing but zod. */
+export * from "./ack.ts";
 export * from "./check.ts";
 export * from "./codec.ts";
 export * from "./content.ts";

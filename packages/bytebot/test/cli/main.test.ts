@@ -34,6 +34,8 @@ const misused: [args: string[], says: RegExp][] = [
   [["run", "a.json", "b.json"], /"b\.json" is one word too many; see bytebot run --help/],
   [["tail", "--scope", "a b"], /--scope "a b" is no scope/],
   [["tail", "--pid", "x"], /--pid x is no process id/],
+  [["run", "--listen", "eighty"], /--listen "eighty" is no \[host:\]port/],
+  [["run", "--listen", "127.0.0.1:70000"], /is no \[host:\]port/],
   [["tail", "--pid", "1", "--socket", "s"], /--pid and --socket name two apps/],
   [["tail", "--scope"], /'--scope <value>' argument missing/],
   [["demo", "--text", "hi"], /--text and --tool go with --transcript/],

@@ -56,7 +56,12 @@ const wrong: [what: string, files: Record<string, string | object>, args: string
     /is not JSON: the file ends too early at line 1/,
   ],
   ["a misspelt key", app({ atach: ["./x"] }), ["run"], /unknown key "atach": did you mean "attach"\?/],
-  ["a port to listen on", app({ listen: { port: 8080 } }), ["run"], /"listen" needs HTTP, which is not built yet/],
+  [
+    "a token that is not in the environment",
+    app({ listen: { port: 0, tokens: [{ name: "phone", env: "PHONE_TOKEN" }] } }),
+    ["run"],
+    /the token of "phone" is in no environment variable PHONE_TOKEN/,
+  ],
   [
     "a log on disk",
     app({ log: "./events.db" }),
@@ -65,7 +70,7 @@ const wrong: [what: string, files: Record<string, string | object>, args: string
   ],
   ["a component that is not there", app({ attach: ["./none"] }), ["run"], /there is no .*none \(from "\.\/none"\)/],
   ["a package that is not installed", app({ attach: ["bb-none"] }), ["run"], /no package "bb-none" in node_modules/],
-  ["a URL", app({ ui: "http://site:8081" }), ["run"], /HTTP is not built yet/],
+  ["a URL", app({ ui: "http://site:8081" }), ["run"], /http:\/\/site:8081\/stream cannot be reached/],
   [
     "a command that is not there",
     {

@@ -25,7 +25,7 @@ test("an app file is read, however each component is spelled, with the folder it
     infer: [{ ref: "bb-infer", opts: {}, primary: true }, { ref: "./second" }],
     attach: [{ ref: "./ingest" }, { ref: "@acme/tools" }],
     policy: [{ tool: "ingest/*", scope: "*", decision: "ask" }],
-    listen: { host: "127.0.0.1", port: 8080 },
+    listen: { host: "127.0.0.1", port: 8080, tokens: [] },
     log: "memory",
   });
 });

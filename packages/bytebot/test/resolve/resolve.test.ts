@@ -62,8 +62,8 @@ const refusals: Refusal[] = [
     "a URL",
     "http://site:8081",
     {},
-    "unavailable",
-    "http://site:8081 cannot be reached: HTTP is not built yet; attach the component by its path or package",
+    "invalid_params",
+    "http://site:8081 is a URL: it is reached over HTTP, and has no files here",
   ],
   [
     "a GitHub slug",
@@ -225,15 +225,6 @@ const refusals: Refusal[] = [
     { [`c/${manifest}`]: inproc("../other.js"), "other.js": "" },
     "forbidden",
     `{base}/c/bytebot.component.json: "entry.module" is "../other.js", outside {base}/c: move the module into that folder`,
-  ],
-  [
-    "an entry over HTTP",
-    ".",
-    {
-      [manifest]: { schema_version: 1, kind: "ui", entry: { type: "http", stream: "http://x/s", inbox: "http://x/i" } },
-    },
-    "unavailable",
-    `{base}/bytebot.component.json: "entry.type" is "http", which is not built yet: write an entry of type "stdio"`,
   ],
   [
     "a manifest that is something else",

@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { once } from "node:events";
-import { request as send, type ServerResponse } from "node:http";
+import { request as send, type IncomingMessage, type ServerResponse } from "node:http";
 import type { TestContext } from "node:test";
 import { DialedLink, Endpoint, listenHttp, type Link, type Receiver } from "../../src/transport/index.ts";
 import { wide, type LineLimits } from "../../src/wire/index.ts";
@@ -25,7 +25,12 @@ export interface PairOptions {
 }
 
 /** Both ends of an HTTP connection, with a network between them; the far one echoes, or is `receiver`'s. */
-export async function httpPair(receiver: Receiver, t: TestContext, options: PairOptions, other?: Receiver): Promise<Pair> {
+export async function httpPair(
+  receiver: Receiver,
+  t: TestContext,
+  options: PairOptions,
+  other?: Receiver,
+): Promise<Pair> {
   const near = Promise.withResolvers<Link>();
   let stream: ServerResponse | undefined;
   const connection = randomUUID();
@@ -40,14 +45,13 @@ export async function httpPair(receiver: Receiver, t: TestContext, options: Pair
     answersLater: () => false,
     name: () => (options.serves === "near" ? "the dialler" : "the Hub"),
     onConnection: (open) => {
-      if (options.serves === "near") near.resolve(open(receiver, AbortSignal.abort()));
+      if (options.serves === "near") near.resolve(open(receiver));
       else {
         const late = lateReceiver();
-        void open(late.receiver, AbortSignal.abort()).then((link) => {
-          far = farEnd((its) => {
-            late.become(its);
-            return link;
-          });
+        const link = open(late.receiver);
+        far = farEnd((its) => {
+          late.become(its);
+          return link;
         });
       }
     },
@@ -165,7 +169,7 @@ async function post(url: string, connection: string, parts: Buffer[]): Promise<v
     }
   }
   request.end();
-  const [response] = (await once(request, "response")) as [import("node:http").IncomingMessage];
+  const [response] = (await once(request, "response")) as [IncomingMessage];
   response.resume();
   await once(response, "end");
 }

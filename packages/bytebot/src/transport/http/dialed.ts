@@ -43,6 +43,7 @@ export class DialedLink implements Link {
   private posting = false;
   private batch = 0;
   private received = 0;
+  private failure: BytebotError | undefined;
   private readonly ended = new AbortController();
   private ending: Promise<void> | undefined;
   private waiting: (() => void)[] = [];
@@ -67,6 +68,11 @@ export class DialedLink implements Link {
     };
     const givenUp = (reason: string): void => void this.close(reason);
     this.reader = new LineReader({ name: this.name, receiver: counted, limits: options.limits, givenUp });
+  }
+
+  /** Why the connection ended by itself; undefined while it is there, or where `close` ended it. */
+  get lost(): BytebotError | undefined {
+    return this.failure;
   }
 
   /** Opens the stream of a connection whose id is known; rejects where it is refused, or cannot be reached for 10 s. */
@@ -118,13 +124,19 @@ export class DialedLink implements Link {
     return this.ending;
   }
 
+  private lose(error: unknown): void {
+    if (this.ending) return;
+    this.failure = BytebotError.from(error);
+    void this.close(this.failure.message);
+  }
+
   /** Sends what is queued, request by request, until nothing is left. */
   private async pump(): Promise<void> {
     try {
       while (this.queue.length > 0 && !this.ended.signal.aborted) await this.post();
     } catch (error) {
       this.posting = false;
-      void this.close(BytebotError.from(error).message);
+      this.lose(error);
     }
     this.posting = false;
     for (const resolve of this.idle.splice(0)) resolve();
@@ -163,7 +175,7 @@ export class DialedLink implements Link {
       this.connection = minted;
       void this.again("stream", () => this.get()).then(
         (stream) => this.listen(stream),
-        (error: unknown) => void this.close(BytebotError.from(error).message),
+        (error: unknown) => this.lose(error),
       );
     }
     return text;
@@ -204,7 +216,7 @@ export class DialedLink implements Link {
         response = await this.again("stream", () => this.get());
       }
     } catch (error) {
-      void this.close(BytebotError.from(error).message);
+      this.lose(error);
     }
   }
 
@@ -309,6 +321,7 @@ function refusal(url: URL, status: number, text: string): BytebotError {
   } catch {
     // Not ours: a proxy, or another server. Its status says what is known.
   }
-  const code = status === 401 ? "unauthorized" : status === 403 ? "forbidden" : status === 404 ? "not_found" : "unavailable";
+  const code =
+    status === 401 ? "unauthorized" : status === 403 ? "forbidden" : status === 404 ? "not_found" : "unavailable";
   return new BytebotError(code, `${url.href} answered with HTTP status ${status}`, { retryable });
 }

@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { BytebotError, type Event, type LineLimits } from "../../wire/index.ts";
-import type { Connect } from "../link.ts";
+import type { Link, Receiver } from "../link.ts";
 import { BATCH, CONNECTION, RECEIVED, SSE } from "./headers.ts";
 import { answer, refuse, ServedLink } from "./served.ts";
 
@@ -14,7 +14,7 @@ export interface EndpointOptions<Who> {
   limits?: LineLimits;
   answersLater: (event: Event) => boolean;
   /** A new connection of theirs, as a way to open its link; throws where there may be none. */
-  onConnection: (open: Connect, who: Who) => void;
+  onConnection: (open: (receiver: Receiver) => Link, who: Who) => void;
   /** For people, of the connection. */
   name: (who: Who) => string;
 }
@@ -59,9 +59,17 @@ export class Endpoint<Who> {
     }
   }
 
+  /** Ends every connection of this credential. */
+  async closeOf(who: Who, reason: string): Promise<void> {
+    await closeAll(
+      [...this.sessions.values()].filter((session) => session.who === who),
+      reason,
+    );
+  }
+
   /** Ends every connection. */
   async close(reason: string): Promise<void> {
-    await Promise.all([...this.sessions.values()].map(({ link }) => link?.close(reason)));
+    await closeAll([...this.sessions.values()], reason);
   }
 
   private stream(request: IncomingMessage, response: ServerResponse, who: Who, id: string | undefined): void {
@@ -115,8 +123,7 @@ export class Endpoint<Who> {
     if (this.sessions.has(id)) throw new BytebotError("conflict", "this connection is another's: choose a random id");
     const session: Session<Who> = { who, link: undefined, acks: false };
     const { limits, answersLater, name } = this.options;
-    let failed: unknown;
-    const open: Connect = (receiver) => {
+    const open = (receiver: Receiver): Link => {
       const watched = {
         event: (event: Event): void => {
           if (event.event_type === "bb_sync") session.acks = announcesAcks(event);
@@ -128,21 +135,22 @@ export class Endpoint<Who> {
       const closed = (): void => void this.sessions.delete(id);
       const link = new ServedLink({ name: name(who), limits, answersLater, acks: () => session.acks, closed }, watched);
       session.link = link;
-      return Promise.resolve(link);
+      return link;
     };
     this.sessions.set(id, session);
     try {
       this.options.onConnection(open, who);
     } catch (error) {
-      failed = error;
-    }
-    if (!session.link) {
       this.sessions.delete(id);
-      throw failed ?? new BytebotError("unavailable", "no connection is taken now", { retryable: true });
+      throw error;
     }
     response.setHeader(CONNECTION, id);
     return session;
   }
+}
+
+async function closeAll(sessions: { link: ServedLink | undefined }[], reason: string): Promise<void> {
+  await Promise.all(sessions.flatMap(({ link }) => (link ? [link.close(reason)] : [])));
 }
 
 function announcesAcks(sync: Event): boolean {
@@ -156,7 +164,11 @@ function unknown(id: string | undefined): BytebotError {
 }
 
 function answer415(response: ServerResponse, message: string): void {
-  answer(response, 415, `${JSON.stringify({ event_type: "bb_error", code: "invalid_params", message, retryable: false })}\n`);
+  answer(
+    response,
+    415,
+    `${JSON.stringify({ event_type: "bb_error", code: "invalid_params", message, retryable: false })}\n`,
+  );
 }
 
 function headerOf(request: IncomingMessage, name: string): string | undefined {

@@ -4,3 +4,4 @@ export { isLoopback } from "./guard.ts";
 export { Client, textOf } from "./request.ts";
 export { isWide, listenHttp, type HttpServer, type ListenOptions, type Route } from "./server.ts";
 export { refuse } from "./served.ts";
+export { digestOf, sameToken, tokenOf } from "./token.ts";

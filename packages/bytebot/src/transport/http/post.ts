@@ -1,4 +1,4 @@
-import { BytebotError, encode, type Event } from "../../wire/index.ts";
+import { ackNameOf, BytebotError, encode, nameOf, type Event } from "../../wire/index.ts";
 
 /** What an answer that comes by itself may take before the request is answered without it, in milliseconds. */
 const ANSWER_MS = 25_000;
@@ -45,7 +45,7 @@ export class Post {
     if (type !== "bb_ack" && type !== "bb_error" && type !== "bb_sync_ack") return false;
     const inReplyTo = event["in_reply_to"];
     const { current } = this;
-    if (current && !current.later && type === "bb_error" && (inReplyTo === undefined || inReplyTo === current.name)) {
+    if (current && !current.later && isFor(current.name, type, inReplyTo)) {
       this.answers[current.at] = line;
       return true;
     }
@@ -64,7 +64,7 @@ export class Post {
     const { current } = this;
     this.current = undefined;
     if (!current || current.later || this.answers[current.at] !== "") return;
-    const name = nameOf(event);
+    const name = ackNameOf(event);
     this.answers[current.at] = encode({ event_type: "bb_ack", ...(name === undefined ? {} : { in_reply_to: name }) });
   }
 
@@ -96,10 +96,10 @@ export class Post {
   }
 }
 
-/** What an answer names: the event's `id`, else what it answers itself, else its call (rule ERR-2). */
-export function nameOf(event: Event): string | undefined {
-  const name = event["id"] ?? event["in_reply_to"] ?? event["call_id"];
-  return typeof name === "string" ? name : undefined;
+/** Does this answer the line that is being handed over? An error names it, or nothing; an acknowledgement names it. */
+function isFor(name: string | undefined, type: string, inReplyTo: unknown): boolean {
+  if (inReplyTo === undefined) return type === "bb_error";
+  return type !== "bb_sync_ack" && inReplyTo === name;
 }
 
 /** `bb_sync` may come without an id, and is then answered without one. */

@@ -1,5 +1,11 @@
 import { lookup as resolveName } from "node:dns";
-import { Agent, request as httpRequest, type ClientRequest, type IncomingMessage, type RequestOptions } from "node:http";
+import {
+  Agent,
+  request as httpRequest,
+  type ClientRequest,
+  type IncomingMessage,
+  type RequestOptions,
+} from "node:http";
 import { Agent as TlsAgent, request as httpsRequest } from "node:https";
 import { BlockList, type LookupFunction } from "node:net";
 import { BytebotError } from "../../wire/index.ts";
@@ -26,14 +32,18 @@ export class Client {
    */
   async send(
     url: URL,
-    options: { method: string; headers?: Record<string, string>; body?: string | Uint8Array; signal?: AbortSignal },
+    options: { method: string; headers?: Record<string, string>; body?: string; signal?: AbortSignal },
   ): Promise<IncomingMessage> {
     const { method, body, signal } = options;
     const { headers, ...target } = this.target(url);
     const sent = (url.protocol === "https:" ? httpsRequest : httpRequest)({
       ...target,
       method,
-      headers: { ...headers, ...options.headers, ...(body === undefined ? {} : { "content-length": byteLength(body) }) },
+      headers: {
+        ...headers,
+        ...options.headers,
+        ...(body === undefined ? {} : { "content-length": Buffer.byteLength(body) }),
+      },
     });
     return answerTo(sent, url, body, signal);
   }
@@ -43,9 +53,8 @@ export class Client {
     this.tlsAgent.destroy();
   }
 
-  private target(url: URL): RequestOptions & { headers: Record<string, string> } {
-    const headers: Record<string, string> =
-      this.token === undefined ? {} : { authorization: `Bearer ${this.token}` };
+  private target(url: URL): Omit<RequestOptions, "headers"> & { headers: Record<string, string> } {
+    const headers: Record<string, string> = this.token === undefined ? {} : { authorization: `Bearer ${this.token}` };
     const path = `${url.pathname}${url.search}`;
     if (url.protocol === "http+unix:") {
       headers["host"] = "localhost";
@@ -67,15 +76,13 @@ export class Client {
 function answerTo(
   sent: ClientRequest,
   url: URL,
-  body: string | Uint8Array | undefined,
+  body: string | undefined,
   signal: AbortSignal | undefined,
 ): Promise<IncomingMessage> {
   const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>();
-  const abort = (): void => void sent.destroy(new BytebotError("cancelled", `the request to ${url.href} was called off`));
-  const late = setTimeout(
-    () => sent.destroy(new Error(`no answer within ${ANSWER_MS / 1000} s`)),
-    ANSWER_MS,
-  );
+  const abort = (): void =>
+    void sent.destroy(new BytebotError("cancelled", `the request to ${url.href} was called off`));
+  const late = setTimeout(() => sent.destroy(new Error(`no answer within ${ANSWER_MS / 1000} s`)), ANSWER_MS);
   sent.on("response", (response) => {
     clearTimeout(late);
     resolve(response);
@@ -113,10 +120,6 @@ function unreachable(url: URL, error: Error): BytebotError {
     retryable: true,
     cause: error,
   });
-}
-
-function byteLength(body: string | Uint8Array): number {
-  return typeof body === "string" ? Buffer.byteLength(body) : body.length;
 }
 
 /** Addresses that are not the public internet: this machine, private networks, link-local and cloud metadata, multicast. */

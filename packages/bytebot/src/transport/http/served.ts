@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
-import { BytebotError, type Event, type LineLimits } from "../../wire/index.ts";
+import { ackNameOf, BytebotError, type Event, type LineLimits } from "../../wire/index.ts";
 import { encodeOnce } from "../lines.ts";
 import type { Link, Receiver } from "../link.ts";
 import { LineReader } from "../reader.ts";
@@ -84,7 +84,7 @@ export class ServedLink implements Link {
       return;
     }
     if (this.post?.takes(event, line)) return;
-    this.held.push({ line, cursor: textOf(event["cursor"]), name: textOf(event["id"]) ?? textOf(event["call_id"]) });
+    this.held.push({ line, cursor: textOf(event["cursor"]), name: ackNameOf(event) });
     if (this.flushing) return;
     this.flushing = true;
     setImmediate(() => this.flush());
@@ -322,5 +322,8 @@ export function errorLine(error: BytebotError): string {
 
 /** Refuses the request with the status of the error's code. */
 export function refuse(response: ServerResponse, error: BytebotError): void {
+  if (error.code === "unauthorized" && !response.headersSent) response.setHeader("www-authenticate", "Bearer");
+  if (error.retryAfterMs !== undefined && !response.headersSent)
+    response.setHeader("retry-after", Math.ceil(error.retryAfterMs / 1000));
   answer(response, statusOf(error.code), errorLine(error));
 }

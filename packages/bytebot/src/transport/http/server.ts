@@ -61,7 +61,8 @@ export async function listenHttp(options: ListenOptions, route: Route): Promise<
   else await bindSocket(server, socket);
   server.on("error", (error) => process.emitWarning(`a client could not connect: ${error.message}`));
   return {
-    url: socket === undefined ? urlOf(server.address() as AddressInfo, host) : `http+unix://${encodeURIComponent(socket)}`,
+    url:
+      socket === undefined ? urlOf(server.address() as AddressInfo, host) : `http+unix://${encodeURIComponent(socket)}`,
     async close() {
       const closed = once(server, "close");
       server.close();

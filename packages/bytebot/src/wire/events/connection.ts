@@ -63,9 +63,12 @@ export type ErrorEvent = z.infer<typeof ErrorEvent>;
 
 export const fates = ["started", "queued", "steering", "refused", "returned"] as const;
 
-/** For input: it is durable, and what became of it. An interrupt's or a reply's carries no fate (rule INP-2). */
+/**
+ * For input: it is durable, and what became of it. An interrupt's or a reply's carries no fate (rule INP-2). In the answer
+ * of an inbox it may stand for an event that has no name (rule HTP-4).
+ */
 export const Ack = event("bb_ack", {
-  in_reply_to: Id,
+  in_reply_to: Id.optional(),
   fate: z.enum(fates).optional(),
 });
 export type Ack = z.infer<typeof Ack>;

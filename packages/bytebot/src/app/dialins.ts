@@ -1,0 +1,127 @@
+import { offer, type Attached, type Hub } from "../hub/index.ts";
+import { Endpoint, LateReceiver, type Link, type Receiver } from "../transport/index.ts";
+import { BytebotError, type Event } from "../wire/index.ts";
+import type { Credential } from "./credentials.ts";
+
+/** Over HTTP the first event comes with the connection, so that nobody waits long for it; milliseconds. */
+const SYNC_MS = 2000;
+const MAX_NAME = 64;
+
+export interface DialInsOptions {
+  hub: Hub;
+  /** An id that no component has, after this name. */
+  newId: (name: string) => string;
+  report: (line: string) => void;
+  signal: AbortSignal;
+}
+
+/** The components that dialled in: each connection becomes one of the Hub's, under the grant of its credential. */
+export class DialIns {
+  readonly endpoint: Endpoint<Credential>;
+  private readonly options: DialInsOptions;
+  /** The newest connection of each credential that stands for one component. */
+  private readonly current = new Map<Credential, { id: string; attached: Promise<Attached | undefined> }>();
+  private readonly ids = new Set<string>();
+
+  constructor(options: DialInsOptions) {
+    this.options = options;
+    this.endpoint = new Endpoint<Credential>({
+      begins: "inbox",
+      answersLater,
+      name: ({ grant }) => grant.name,
+      onConnection: (open, who) => this.open(open, who),
+    });
+  }
+
+  has(id: string): boolean {
+    return this.ids.has(id);
+  }
+
+  /** Its credential is good for nothing any more. */
+  async end(who: Credential, reason: string): Promise<void> {
+    const attached = await this.current.get(who)?.attached;
+    await attached?.close(reason);
+    await this.endpoint.closeOf(who, reason);
+    const id = this.current.get(who)?.id;
+    this.current.delete(who);
+    if (id === undefined) return;
+    this.ids.delete(id);
+    this.options.hub.forget(id);
+  }
+
+  private open(open: (receiver: Receiver) => Link, who: Credential): void {
+    const late = new LateReceiver();
+    const link = open(late);
+    const attached = this.attach(who, late, link);
+    attached.catch((error: unknown) => this.options.report(`${who.grant.name}: ${BytebotError.from(error).message}`));
+  }
+
+  private async attach(who: Credential, late: LateReceiver, link: Link): Promise<void> {
+    const first = await firstEvent(late, link);
+    if (!first) return;
+    const before = who.many ? undefined : this.current.get(who);
+    const id = before?.id ?? this.options.newId(who.grant.name === "" ? nameIn(first) : who.grant.name);
+    this.ids.add(id);
+    if (first["kind"] === "context") this.options.hub.expectContext(true);
+    // The old connection's place is free before the new one asks for it.
+    const connecting = Promise.resolve(before?.attached)
+      .then((old) => old?.close("its component has connected again"))
+      .then(() => this.connect(id, who, late, link));
+    const attached = connecting.catch(() => undefined);
+    if (!who.many) this.current.set(who, { id, attached });
+    const { closed } = await connecting;
+    await closed;
+    if (!who.many) return;
+    this.ids.delete(id);
+    this.options.hub.forget(id);
+  }
+
+  private connect(componentId: string, who: Credential, late: LateReceiver, link: Link): Promise<Attached> {
+    const { name, kind, scopes, primary = true, controller = false, content = false } = who.grant;
+    const from = offer({
+      componentId,
+      name: name === "" ? componentId : name,
+      ...(kind === undefined ? {} : { kind }),
+      ...(scopes === undefined ? {} : { scopes }),
+      primary,
+      controller,
+      content,
+    });
+    const connect = (receiver: Receiver): Promise<Link> => {
+      late.become(receiver);
+      return Promise.resolve(link);
+    };
+    return this.options.hub.connect(from, connect, this.options.signal);
+  }
+}
+
+/** These the core answers itself, when what they ask for is durable or decided. */
+function answersLater(event: Event): boolean {
+  switch (event.event_type) {
+    case "bb_sync":
+      return true;
+    case "input_reply":
+    case "user_event":
+    case "interrupt":
+      return typeof event["id"] === "string";
+    default:
+      return false;
+  }
+}
+
+async function firstEvent(late: LateReceiver, link: Link): Promise<Event | undefined> {
+  const { promise, resolve } = Promise.withResolvers<undefined>();
+  const timer = setTimeout(() => resolve(undefined), SYNC_MS);
+  const first = await Promise.race([late.first, promise]);
+  clearTimeout(timer);
+  if (!first) await link.close(`no bb_sync came within ${SYNC_MS / 1000} s`);
+  return first;
+}
+
+/** A bearer of a token for many says itself what it is called. */
+function nameIn(sync: Event): string {
+  const name = sync["name"];
+  const kind = sync["kind"];
+  if (typeof name === "string" && /^[\w.@:-]+$/.test(name) && name.length <= MAX_NAME) return name;
+  return typeof kind === "string" ? kind.slice(0, MAX_NAME) : "guest";
+}

@@ -1,0 +1,102 @@
+import { randomUUID } from "node:crypto";
+import { MANIFEST_FILE, parseManifest, type HttpEntry, type Manifest } from "../resolve/index.ts";
+import { Client, DialedLink, textOf, type Connect } from "../transport/index.ts";
+import { BytebotError } from "../wire/index.ts";
+import type { ByReference } from "./component.ts";
+import type { Reached } from "./reach.ts";
+
+const MANIFEST_BYTES = 256 * 1024;
+const MANIFEST_MS = 5000;
+
+interface Credentials {
+  token?: string | undefined;
+  publicOnly?: boolean | undefined;
+}
+
+/**
+ * A component behind a URL: by the manifest it serves there, else at `/stream` and `/inbox` at once, and its `bb_sync`
+ * says what it is. Throws BytebotError `forbidden` where its manifest names another server, or the address is refused.
+ */
+export async function reachUrl(component: ByReference, ref: string, credentials: Credentials): Promise<Reached> {
+  const base = new URL(ref);
+  const manifest = await manifestAt(base, credentials);
+  const is = {
+    name: component.name ?? manifest?.name ?? nameOf(base),
+    kind: manifest?.kind ?? component.kind,
+    scopes: component.scopes ?? manifest?.scopes,
+  };
+  return dialed(is, manifest ? entryOf(manifest, base) : entryAt(base), credentials);
+}
+
+/** What the Hub dials: `GET` of the stream under an id of ours, `POST` to the inbox. */
+export function dialed(
+  is: Pick<Reached, "name" | "kind" | "scopes">,
+  { stream, inbox }: HttpEntry,
+  credentials: Credentials,
+): Reached {
+  const { token = process.env["BYTEBOT_TOKEN"], publicOnly } = credentials;
+  const connect: Connect = async (receiver, signal) => {
+    const options = { name: is.name, stream, inbox, token, publicOnly, connection: randomUUID() };
+    const link = new DialedLink(options, receiver);
+    await link.open(signal);
+    return link;
+  };
+  return { ...is, restartable: true, remote: true, connect };
+}
+
+async function manifestAt(base: URL, credentials: Credentials): Promise<Manifest | undefined> {
+  const { token = process.env["BYTEBOT_TOKEN"], publicOnly } = credentials;
+  const url = base.pathname.endsWith(".json") ? base : below(base, MANIFEST_FILE);
+  const client = new Client({ token, publicOnly });
+  try {
+    const response = await client.send(url, { method: "GET", signal: AbortSignal.timeout(MANIFEST_MS) });
+    const text = await textOf(response, MANIFEST_BYTES);
+    if (response.statusCode !== 200) return undefined;
+    return parseManifest(JSON.parse(text), url.href);
+  } catch (error) {
+    // Not there yet, or no manifest: the connection itself finds out. A bad manifest is the author's to mend.
+    const { code } = BytebotError.from(error);
+    if (
+      error instanceof BytebotError &&
+      (code === "invalid_params" || code === "unsupported_version" || code === "forbidden")
+    )
+      throw error;
+    return undefined;
+  } finally {
+    client.close();
+  }
+}
+
+/** A server may speak for itself alone: its manifest does not send our token elsewhere. */
+function entryOf({ entry }: Manifest, base: URL): HttpEntry {
+  if (entry.type !== "http") {
+    throw new BytebotError(
+      "invalid_params",
+      `${base.href}: the manifest's "entry.type" is "${entry.type}": behind a URL it has to be "http"`,
+    );
+  }
+  const urls = { stream: new URL(entry.stream, base), inbox: new URL(entry.inbox, base) };
+  for (const [name, url] of Object.entries(urls)) {
+    if (url.protocol === base.protocol && url.host === base.host) continue;
+    throw new BytebotError(
+      "forbidden",
+      `${base.href}: the manifest's "entry.${name}" names another server, ${url.host}: attach that one by its own URL`,
+    );
+  }
+  return { type: "http", ...urls };
+}
+
+function entryAt(base: URL): HttpEntry {
+  return { type: "http", stream: below(base, "stream"), inbox: below(base, "inbox") };
+}
+
+function below(base: URL, name: string): URL {
+  const url = new URL(base);
+  url.pathname = `${url.pathname.replace(/\/$/, "")}/${name}`;
+  return url;
+}
+
+function nameOf(base: URL): string {
+  const host = decodeURIComponent(base.hostname).replace(/^.*\//, "");
+  return host.replaceAll(/[^\w.-]/g, "-").slice(0, 64) || "remote";
+}
