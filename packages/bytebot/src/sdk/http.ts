@@ -8,6 +8,7 @@ import {
   sameToken,
   tokenOf,
   type Link,
+  type ServedLink,
   type Receiver,
 } from "../transport/index.ts";
 import { BytebotError, wide, type Event } from "../wire/index.ts";
@@ -59,12 +60,14 @@ export async function serveHttp(main: Main, options: ServeHttpOptions = {}): Pro
   }
   const stop = new AbortController();
   const running = new Set<Promise<void>>();
-  let current: { link: Link; main: Promise<void> } | undefined;
-  const onConnection = (open: (receiver: Receiver) => Link): void => {
-    if (current)
-      throw new BytebotError("conflict", "another Hub is connected to this satellite: it serves one", {
-        retryable: true,
-      });
+  let current: ServedLink | undefined;
+  const onConnection = (open: (receiver: Receiver) => ServedLink): void => {
+    if (current?.connected === true) {
+      const message = "another Hub is connected to this satellite, which serves one";
+      throw new BytebotError("conflict", message, { retryable: true });
+    }
+    // A Hub that is new here is not the one that was expected back.
+    void current?.close("another Hub has connected");
     const late = new LateReceiver();
     const link = open(late);
     const connect = (receiver: Receiver): Link => {
@@ -76,10 +79,10 @@ export async function serveHttp(main: Main, options: ServeHttpOptions = {}): Pro
       .catch((error: unknown) => console.error(`bytebot: the satellite failed:`, error))
       .then(() => link.close("its main ended"))
       .finally(() => {
-        current = undefined;
+        if (current === link) current = undefined;
         running.delete(run);
       });
-    current = { link, main: run };
+    current = link;
     running.add(run);
   };
   const endpoint = new Endpoint<"hub">({

@@ -315,8 +315,9 @@ function refusal(url: URL, status: number, text: string): BytebotError {
   try {
     const event = decode(Buffer.from(text.trimEnd()), wide);
     if (event.event_type === "bb_error") {
-      const { code, message, retry_after_ms } = event as unknown as WireError;
-      return BytebotError.fromWire({ code, message: `${url.href}: ${message}`, retryable, retry_after_ms });
+      const { code, message, retry_after_ms, retryable: later } = event as unknown as WireError;
+      const again = retryable || later === true;
+      return BytebotError.fromWire({ code, message: `${url.href}: ${message}`, retryable: again, retry_after_ms });
     }
   } catch {
     // Not ours: a proxy, or another server. Its status says what is known.

@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { BytebotError, type Event, type LineLimits } from "../../wire/index.ts";
-import type { Link, Receiver } from "../link.ts";
+import type { Receiver } from "../link.ts";
 import { BATCH, CONNECTION, RECEIVED, SSE } from "./headers.ts";
 import { answer, refuse, ServedLink } from "./served.ts";
 
@@ -14,7 +14,7 @@ export interface EndpointOptions<Who> {
   limits?: LineLimits;
   answersLater: (event: Event) => boolean;
   /** A new connection of theirs, as a way to open its link; throws where there may be none. */
-  onConnection: (open: (receiver: Receiver) => Link, who: Who) => void;
+  onConnection: (open: (receiver: Receiver) => ServedLink, who: Who) => void;
   /** For people, of the connection. */
   name: (who: Who) => string;
 }
@@ -123,7 +123,7 @@ export class Endpoint<Who> {
     if (this.sessions.has(id)) throw new BytebotError("conflict", "this connection is another's: choose a random id");
     const session: Session<Who> = { who, link: undefined, acks: false };
     const { limits, answersLater, name } = this.options;
-    const open = (receiver: Receiver): Link => {
+    const open = (receiver: Receiver): ServedLink => {
       const watched = {
         event: (event: Event): void => {
           if (event.event_type === "bb_sync") session.acks = announcesAcks(event);

@@ -3,5 +3,5 @@ export { Endpoint, type EndpointOptions } from "./endpoint.ts";
 export { isLoopback } from "./guard.ts";
 export { Client, textOf } from "./request.ts";
 export { isWide, listenHttp, type HttpServer, type ListenOptions, type Route } from "./server.ts";
-export { refuse } from "./served.ts";
+export { refuse, type ServedLink } from "./served.ts";
 export { digestOf, sameToken, tokenOf } from "./token.ts";

@@ -90,6 +90,11 @@ export class ServedLink implements Link {
     setImmediate(() => this.flush());
   }
 
+  /** Is its stream open now? Otherwise the peer may still return. */
+  get connected(): boolean {
+    return this.stream !== undefined;
+  }
+
   get buffered(): number {
     return this.held.waiting + (this.stream?.response.writableLength ?? 0);
   }
