@@ -99,8 +99,8 @@ export class DialIns {
 function answersLater(event: Event): boolean {
   switch (event.event_type) {
     case "bb_sync":
-      return true;
     case "input_reply":
+      return true;
     case "user_event":
     case "interrupt":
       return typeof event["id"] === "string";

@@ -1,19 +1,34 @@
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
+import { randomUUID } from "node:crypto";
 import { before, suite, test } from "node:test";
 import { ByteBot } from "../../src/index.ts";
 import type { Event, Kind } from "../../src/wire/index.ts";
+import { Children } from "../children.ts";
 
 const DEADLINE_MS = 60_000;
 const folder = new URL("../fixtures/python/", import.meta.url).pathname;
 const skip = spawnSync("python3", ["--version"]).status === 0 ? false : "there is no python3 on this machine";
 
-/** What each satellite saw: it writes every event it gets to stderr. */
-const saw: Record<Kind, Event[]> = { ui: [], context: [], infer: [], toolsource: [], telemetry: [] };
-const others: string[] = [];
+/** How the five reach the Hub, the app's own way to start each; and whether the app or they begin. */
+const ways = {
+  "over stdio": overStdio,
+  "over HTTP, dialled by the Hub": dialled,
+  "over HTTP, dialling in": diallingIn,
+};
 
-suite("satellites of each kind in plain Python, written from the spec alone", { skip }, () => {
-  before(oneRun);
+/** What each satellite saw: it writes every event it gets to stderr. */
+let saw: Record<Kind, Event[]>;
+let others: string[];
+
+for (const [way, start] of Object.entries(ways)) {
+  suite(`satellites of each kind in plain Python, written from the spec alone, ${way}`, { skip }, () => {
+    behaves(() => oneRun(start));
+  });
+}
+
+function behaves(run: () => Promise<void>): void {
+  before(run);
 
   test("nobody is refused anything, and nothing but events comes out of them", () => {
     assert.deepEqual(others, []);
@@ -135,25 +150,55 @@ suite("satellites of each kind in plain Python, written from the spec alone", { 
     for (const copy of saw.telemetry)
       assert.doesNotMatch(JSON.stringify(copy), /ship it|long story|Be brief|a\.txt|Once upon|Done\. /);
   });
-});
+}
 
 /** The UI fixture leads: when it has said bye, the app stops. */
-async function oneRun(): Promise<void> {
-  const python = (kind: Kind) => ({
-    kind,
-    name: kind,
-    entry: { type: "stdio" as const, command: ["python3", `${kind}.py`] },
-  });
-  await using hub = new ByteBot({ base: folder, ui: python("ui"), context: python("context"), report: hear });
-  hub.attach(python("toolsource"));
-  hub.attach(python("telemetry"));
-  hub.attachInfer(python("infer"));
+async function oneRun(start: (hub: ByteBot, children: Children) => Promise<void>): Promise<void> {
+  saw = { ui: [], context: [], infer: [], toolsource: [], telemetry: [] };
+  others = [];
+  const policy = [{ tool: "*", decision: "allow" as const }];
+  await using children = new Children(hear);
+  await using hub = new ByteBot({ base: folder, report: hear, policy });
   const bye = (async () => {
     const events = hub.events("*", { types: ["bb_bye"], signal: AbortSignal.timeout(DEADLINE_MS) });
     for await (const event of events) if (event["from"] === "ui") return;
     throw new Error(`the UI did not come to its end; it saw ${saw.ui.map(({ event_type }) => event_type).join(", ")}`);
   })();
-  await Promise.all([hub.start(), bye]);
+  await Promise.all([start(hub, children), bye]);
+}
+
+const KINDS = ["context", "toolsource", "telemetry", "infer", "ui"] as const;
+
+async function overStdio(hub: ByteBot): Promise<void> {
+  const entry = (kind: Kind) => ({ type: "stdio" as const, command: ["python3", `${kind}.py`] });
+  for (const kind of KINDS) hub.attach({ kind, name: kind, entry: entry(kind) }, { controller: kind === "context" });
+  await hub.start();
+}
+
+async function dialled(hub: ByteBot, children: Children): Promise<void> {
+  const token = randomUUID();
+  const found = await Promise.all(
+    KINDS.map((kind) => children.start(kind, { WIRE: "serve", BYTEBOT_TOKEN: token }).url),
+  );
+  for (const [index, kind] of KINDS.entries())
+    hub.attach({ ref: found[index]!, kind, name: kind, token }, { controller: kind === "context" });
+  await hub.start();
+}
+
+/** Each is there before the next comes: the UI, which speaks at once, is the last. */
+async function diallingIn(hub: ByteBot, children: Children): Promise<void> {
+  await hub.start();
+  const url = await hub.serveHttp();
+  const ready = hub.events("*", { types: ["bb_sync_ack", "bb_tool_register_result"] });
+  for (const kind of KINDS) {
+    const token = hub.addToken({ name: kind, kind, controller: kind === "context" });
+    children.start(kind, { WIRE: url, BYTEBOT_TOKEN: token });
+    const last = kind === "toolsource" ? "bb_tool_register_result" : "bb_sync_ack";
+    for (;;) {
+      const { value } = await ready.next();
+      if ((value as Event).event_type === last) break;
+    }
+  }
 }
 
 function hear(line: string): void {
