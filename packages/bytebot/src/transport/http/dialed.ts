@@ -280,13 +280,19 @@ export class DialedLink implements Link {
     this.receiver.closed(reason);
   }
 
+  /** Everything that was queued has left, or the other side takes nothing any more. */
   private flushed(): Promise<void> {
     return new Promise((resolve) => {
-      const timer = setTimeout(resolve, FLUSH_MS);
-      this.idle.push(() => {
-        clearTimeout(timer);
+      let left = this.queued;
+      const watch = setInterval(() => {
+        if (this.queued >= left) done();
+        left = this.queued;
+      }, FLUSH_MS);
+      function done(): void {
+        clearInterval(watch);
         resolve();
-      });
+      }
+      this.idle.push(done);
     });
   }
 

@@ -12,6 +12,7 @@ import { heartbeat, toSse } from "./sse.ts";
 const HIGH_WATER = 1024 * 1024;
 /** What a peer that stopped reading may still be sent when the link closes, in milliseconds. */
 const FLUSH_MS = 1000;
+const STILL = 3;
 /** Inbox requests that wait for the one in flight: a broken one and its repetition, and a little patience. */
 const MAX_POSTS = 4;
 
@@ -48,6 +49,8 @@ export class ServedLink implements Link {
   /** Was there a stream yet? Then its next one is a return. */
   private began = false;
   private flushing = false;
+  /** Does the peer count what it gets? */
+  private counts = false;
   private post: Post | undefined;
   /** The newest inbox request that was counted: how far it came, and what it was answered. */
   private batch: { number: number; answers: string[] } = { number: 0, answers: [] };
@@ -156,6 +159,7 @@ export class ServedLink implements Link {
   /** The peer counts what it has; or names the last cursor it saw; or acknowledges by name; or takes what comes. */
   private resume({ received, lastCursor }: StreamRequest): boolean {
     if (received !== undefined) {
+      this.counts = true;
       if (!this.held.received(received)) return false;
       if (this.began) this.held.rewind(false);
     } else if (lastCursor !== undefined && this.held.receivedCursor(lastCursor)) this.held.rewind(false);
@@ -264,8 +268,8 @@ export class ServedLink implements Link {
     const response = this.stream?.response;
     if (response && !response.destroyed) {
       await ended(response);
-      // What it answers to the last lines still counts, until it has left or does not come back.
-      await within(FLUSH_MS, this.left.promise);
+      // What it answers to the last lines still counts, until it has left: a peer that counts says so when it does.
+      if (this.counts) await within(FLUSH_MS, this.left.promise);
     }
     this.post?.cut();
     this.reader.close();
@@ -291,11 +295,14 @@ export class ServedLink implements Link {
 /** Ends the response; a peer that has stopped reading it is given up. */
 async function ended(response: ServerResponse): Promise<void> {
   const closed = new Promise((resolve) => response.once("close", resolve));
-  let written = -1;
+  let left = Infinity;
+  let still = 0;
   const watch = setInterval(() => {
-    const now = response.socket?.bytesWritten ?? written;
-    if (now === written) response.destroy();
-    written = now;
+    const now = response.writableLength + (response.socket?.writableLength ?? 0);
+    still = now < left ? 0 : still + 1;
+    // A large write is one piece: it shows no progress until all of it was taken.
+    if (still === STILL) response.destroy();
+    left = now;
   }, FLUSH_MS);
   response.end();
   await closed;
