@@ -175,6 +175,7 @@ export class Core {
         scope,
         cell: cellOf(scope),
         messages: [],
+        rendered: undefined,
         queue: [],
         turn: undefined,
         calls: new Map(),
