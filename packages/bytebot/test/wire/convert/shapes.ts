@@ -110,7 +110,22 @@ const anyBlock: fc.Arbitrary<Block> = fc.oneof(
     .map((rest): Block => ({ type: "tool_result", content: [{ type: "text", text: "" }], ...rest })),
   fc.constantFrom("", "AAAA").map((data): Block => ({ type: "image", mime_type: "image/png", data })),
 );
-export const anything: fc.Arbitrary<Message[]> = fc.array(
-  fc.record({ role: fc.constantFrom("user" as const, "assistant" as const), content: fc.array(anyBlock, { maxLength: 4 }) }),
+const noise: fc.Arbitrary<Message[]> = fc.array(
+  fc.record({
+    role: fc.constantFrom("user" as const, "assistant" as const),
+    content: fc.array(anyBlock, { maxLength: 4 }),
+  }),
   { maxLength: 8 },
 );
+
+/** A sound conversation, cut into pieces, with blocks thrown in that should not be there. */
+const damaged: fc.Arbitrary<Message[]> = fc
+  .tuple(canonical, fc.array(fc.tuple(fc.nat(40), anyBlock), { maxLength: 4 }), fc.boolean())
+  .map(([messages, thrown, cut]) => {
+    const pieces = cut
+      ? messages.flatMap(({ role, content }) => content.map((block) => ({ role, content: [block] })))
+      : messages.map(({ role, content }) => ({ role, content: [...content] }));
+    for (const [at, block] of thrown) pieces[at % pieces.length]!.content.push(block);
+    return pieces;
+  });
+export const anything = fc.oneof(noise, damaged);
