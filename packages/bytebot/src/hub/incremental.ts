@@ -17,7 +17,10 @@ export interface Rendered extends Place {
  * The history for a render: what is new since the last one that this connection answered, else the whole
  * (rule HIS-1). From here on, until it answers again, it gets the whole.
  */
-export function historyFor(context: Synced, conversation: Conversation): { history: Message[]; history_whole: boolean } {
+export function historyFor(
+  context: Synced,
+  conversation: Conversation,
+): { history: Message[]; history_whole: boolean } {
   const { messages, rendered } = conversation;
   conversation.rendered = undefined;
   if (!rendered || rendered.to !== context.id || !isIncremental(context)) {

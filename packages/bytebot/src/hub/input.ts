@@ -1,4 +1,12 @@
-import { BytebotError, encloses, isBlank, type Block, type Interrupt, type TurnRequest, type UserEvent } from "../wire/index.ts";
+import {
+  BytebotError,
+  encloses,
+  isBlank,
+  type Block,
+  type Interrupt,
+  type TurnRequest,
+  type UserEvent,
+} from "../wire/index.ts";
 import type { Core } from "./core.ts";
 import type { Effect } from "./effects.ts";
 import { mustFitTranscript } from "./fit.ts";

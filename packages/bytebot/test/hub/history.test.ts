@@ -1,7 +1,17 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Event } from "../../src/wire/index.ts";
-import { inferFailure, inferResult, message, register, textChunks, toolChunks, toolResult, World, type Peer } from "./world.ts";
+import {
+  inferFailure,
+  inferResult,
+  message,
+  register,
+  textChunks,
+  toolChunks,
+  toolResult,
+  World,
+  type Peer,
+} from "./world.ts";
 
 interface Message {
   role: string;

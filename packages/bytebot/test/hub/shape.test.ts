@@ -53,14 +53,21 @@ test("an infer of the openai shape is asked in it; its answer, the log and the U
   await context.send(rendered(context.last("bb_context_render_request"), choice));
   const first = infer.last("bb_infer_request");
   const { api_shape, system, messages, tools: offered, tool_choice, model, params } = first;
-  assert.deepEqual([api_shape, system, tool_choice, model, params], ["openai", undefined, "required", "m", { temperature: 0 }]);
+  assert.deepEqual(
+    [api_shape, system, tool_choice, model, params],
+    ["openai", undefined, "required", "m", { temperature: 0 }],
+  );
   assert.deepEqual(messages, [
     { role: "system", content: "Be brief." },
     { role: "user", content: "go" },
   ]);
   const parameters = { type: "object", properties: { path: { type: "string" } } };
   assert.deepEqual(offered, [{ type: "function", function: { name: "read", description: "read", parameters } }]);
-  await infer.send(...textChunks(first, "reading"), ...toolChunks(first, "read", { path: "a" }, 1), inferResult(first, "tool_use"));
+  await infer.send(
+    ...textChunks(first, "reading"),
+    ...toolChunks(first, "read", { path: "a" }, 1),
+    inferResult(first, "tool_use"),
+  );
   const call = tools.last("bb_tool_call_request");
   await tools.send(toolResult(call, "content of a"));
   const second = context.last("bb_context_render_request");
@@ -109,7 +116,9 @@ test("a context of the openai shape gets its history and tools in it and answers
       }),
     );
     const { system, messages, tools: given, tool_choice } = infer.last("bb_infer_request");
-    const names = (given as { name?: string; function?: { name: string } }[]).map((tool) => tool.name ?? tool.function?.name);
+    const names = (given as { name?: string; function?: { name: string } }[]).map(
+      (tool) => tool.name ?? tool.function?.name,
+    );
     assert.deepEqual(names, ["write"]);
     if (capabilities.api_shape === "openai") {
       const image = { type: "image_url", image_url: { url: "data:image/png;base64,AAAA" } };
@@ -205,7 +214,11 @@ test("signed thinking goes back byte for byte to the model that wrote it, and to
   const block = { type: "thinking", thinking, signature };
   const render = context.last("bb_context_render_request");
   const history = render["history"] as { content: Record<string, unknown>[] }[];
-  assert.deepEqual(history[1]!.content[0], { ...block, origin: "one/m1" }, "what an infer claims to be counts for nothing");
+  assert.deepEqual(
+    history[1]!.content[0],
+    { ...block, origin: "one/m1" },
+    "what an infer claims to be counts for nothing",
+  );
   await context.send(rendered(render, { model: "m1" }));
   assert.deepEqual(sent(one, "thinking"), [block]);
   await one.send(inferFailure(one.last("bb_infer_request"), { code: "overloaded", retryable: true }));
@@ -374,7 +387,12 @@ test("input that says nothing is refused (INP-1)", async () => {
   await ui.send(message(" \n\t", "u", { id: "m1" }));
   assert.equal(ui.last("bb_error")["code"], "invalid_params");
   const image = { type: "image", mime_type: "image/png", data: "" };
-  await ui.send({ event_type: "user_event", type: "message", scope: "u", content: [{ type: "text", text: "" }, image] });
+  await ui.send({
+    event_type: "user_event",
+    type: "message",
+    scope: "u",
+    content: [{ type: "text", text: "" }, image],
+  });
   assert.equal(ui.all("bb_error").length, 2);
   assert.equal(ui.all("user_event").length + infer.all("bb_infer_request").length, 0);
   await world.end();

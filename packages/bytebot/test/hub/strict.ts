@@ -70,7 +70,10 @@ function checkBlock(block: Block, role: string, where: string): void {
   }
   if (block.type === "tool_use") {
     assert.match(block.name!, /^[\w-]{1,64}$/, `${where}: the name of a call`);
-    assert.ok(typeof block.input === "object" && block.input !== null && !Array.isArray(block.input), `${where}: input`);
+    assert.ok(
+      typeof block.input === "object" && block.input !== null && !Array.isArray(block.input),
+      `${where}: input`,
+    );
   }
   if (block.type === "tool_result") {
     for (const part of block.content!) checkBlock(part, "user", where);

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import * as bb from "../../src/sdk/index.ts";
+import type * as bb from "../../src/sdk/index.ts";
 import { Histories } from "../../src/sdk/histories.ts";
 import { synced } from "./peer.ts";
 

@@ -35,92 +35,96 @@ const context = {
   },
 };
 
-test("an infer in plain Python that takes the openai shape is asked in it, through a real child (CNV-1, CNV-2, HIS-1)", { skip }, async () => {
-  const asked: Event[] = [];
-  const errors: string[] = [];
-  const hear = (line: string): void => {
-    const [, text = ""] = /^infer: (\{.*)$/s.exec(line) ?? [];
-    if (text === "") return void errors.push(line);
-    const event = JSON.parse(text) as Event;
-    if (event.event_type === "bb_infer_request") asked.push(event);
-    if (event.event_type === "bb_error") errors.push(line);
-  };
-  await using hub = new ByteBot({ base: folder, context, report: hear });
-  hub.attach(tools);
-  hub.attachInfer({
-    kind: "infer",
-    name: "infer",
-    entry: { type: "stdio", command: ["python3", "openai_infer.py"] },
-  });
-  await hub.start();
-  const whole = new AbortController();
-  const renders: Event[] = [];
-  const watching = (async () => {
-    for await (const event of hub.events("*", { types: ["bb_context_render_request"], signal: whole.signal })) {
-      renders.push(event);
-    }
-  })().catch(() => undefined);
-  const end = (async () => {
-    const events = hub.events("u", { types: ["infer_chunk"], signal: AbortSignal.timeout(20_000) });
-    const said: unknown[] = [];
-    for await (const { kind, block, stop_reason } of events) {
-      if (kind === "block_stop") said.push(block);
-      if (kind === "loop_done") return { said, stop_reason };
-    }
-    throw new Error("the turn did not end");
-  })();
-  await hub.send("u", [
-    { type: "text", text: "héllo \u2028 there" },
-    { type: "image", mime_type: "image/png", data: "iVBORw0KGgo=" },
-  ]);
-  const { said, stop_reason } = await end;
-  whole.abort();
-  await watching;
-  assert.deepEqual(errors, []);
-  assert.equal(stop_reason, "end_turn");
-  for (const request of asked) schemas.bb_infer_request.parse(request);
-
-  const call = said[0] as { id: string; alias: string };
-  assert.deepEqual(said, [
-    { type: "tool_use", id: call.id, alias: "call_abc", name: "echo", input: { text: "héllo \u2028 there" } },
-    { type: "text", text: "It says: héllo \u2028 there" },
-  ]);
-  const user = {
-    role: "user",
-    content: [
+test(
+  "an infer in plain Python that takes the openai shape is asked in it, through a real child (CNV-1, CNV-2, HIS-1)",
+  { skip },
+  async () => {
+    const asked: Event[] = [];
+    const errors: string[] = [];
+    const hear = (line: string): void => {
+      const [, text = ""] = /^infer: (\{.*)$/s.exec(line) ?? [];
+      if (text === "") return void errors.push(line);
+      const event = JSON.parse(text) as Event;
+      if (event.event_type === "bb_infer_request") asked.push(event);
+      if (event.event_type === "bb_error") errors.push(line);
+    };
+    await using hub = new ByteBot({ base: folder, context, report: hear });
+    hub.attach(tools);
+    hub.attachInfer({
+      kind: "infer",
+      name: "infer",
+      entry: { type: "stdio", command: ["python3", "openai_infer.py"] },
+    });
+    await hub.start();
+    const whole = new AbortController();
+    const renders: Event[] = [];
+    const watching = (async () => {
+      for await (const event of hub.events("*", { types: ["bb_context_render_request"], signal: whole.signal })) {
+        renders.push(event);
+      }
+    })().catch(() => undefined);
+    const end = (async () => {
+      const events = hub.events("u", { types: ["infer_chunk"], signal: AbortSignal.timeout(20_000) });
+      const said: unknown[] = [];
+      for await (const { kind, block, stop_reason } of events) {
+        if (kind === "block_stop") said.push(block);
+        if (kind === "loop_done") return { said, stop_reason };
+      }
+      throw new Error("the turn did not end");
+    })();
+    await hub.send("u", [
       { type: "text", text: "héllo \u2028 there" },
-      { type: "image_url", image_url: { url: "data:image/png;base64,iVBORw0KGgo=" } },
-    ],
-  };
-  assert.deepEqual(
-    asked.map(({ messages }) => messages),
-    [
-      [{ role: "system", content: "Be brief." }, user],
-      [
-        { role: "system", content: "Be brief." },
-        user,
-        {
-          role: "assistant",
-          content: null,
-          tool_calls: [
-            { id: call.id, type: "function", function: { name: "echo", arguments: '{"text":"héllo \u2028 there"}' } },
-          ],
-        },
-        { role: "tool", tool_call_id: call.id, content: "héllo \u2028 there" },
+      { type: "image", mime_type: "image/png", data: "iVBORw0KGgo=" },
+    ]);
+    const { said, stop_reason } = await end;
+    whole.abort();
+    await watching;
+    assert.deepEqual(errors, []);
+    assert.equal(stop_reason, "end_turn");
+    for (const request of asked) schemas.bb_infer_request.parse(request);
+
+    const call = said[0] as { id: string; alias: string };
+    assert.deepEqual(said, [
+      { type: "tool_use", id: call.id, alias: "call_abc", name: "echo", input: { text: "héllo \u2028 there" } },
+      { type: "text", text: "It says: héllo \u2028 there" },
+    ]);
+    const user = {
+      role: "user",
+      content: [
+        { type: "text", text: "héllo \u2028 there" },
+        { type: "image_url", image_url: { url: "data:image/png;base64,iVBORw0KGgo=" } },
       ],
-    ],
-  );
-  const offered = asked[0]!["tools"] as { type: string; function: { name: string; description: string } }[];
-  assert.deepEqual(
-    offered.map(({ type, function: { name, description } }) => [type, name, description]),
-    [["function", "echo", "Says it back."]],
-  );
-  assert.deepEqual(rendered, [1, 3]);
-  assert.deepEqual(
-    renders.map(({ history_whole, history }) => [history_whole, (history as unknown[]).length]),
-    [
-      [true, 1],
-      [false, 2],
-    ],
-  );
-});
+    };
+    assert.deepEqual(
+      asked.map(({ messages }) => messages),
+      [
+        [{ role: "system", content: "Be brief." }, user],
+        [
+          { role: "system", content: "Be brief." },
+          user,
+          {
+            role: "assistant",
+            content: null,
+            tool_calls: [
+              { id: call.id, type: "function", function: { name: "echo", arguments: '{"text":"héllo \u2028 there"}' } },
+            ],
+          },
+          { role: "tool", tool_call_id: call.id, content: "héllo \u2028 there" },
+        ],
+      ],
+    );
+    const offered = asked[0]!["tools"] as { type: string; function: { name: string; description: string } }[];
+    assert.deepEqual(
+      offered.map(({ type, function: { name, description } }) => [type, name, description]),
+      [["function", "echo", "Says it back."]],
+    );
+    assert.deepEqual(rendered, [1, 3]);
+    assert.deepEqual(
+      renders.map(({ history_whole, history }) => [history_whole, (history as unknown[]).length]),
+      [
+        [true, 1],
+        [false, 2],
+      ],
+    );
+  },
+);

@@ -17,7 +17,9 @@ const media: fc.Arbitrary<Block> = fc.oneof(
     type: "image" as const,
     ...rest,
   })),
-  fc.record({ data: base64 }).map((rest) => ({ type: "image" as const, mime_type: "image/png", ...rest, detail: "low" })),
+  fc
+    .record({ data: base64 })
+    .map((rest) => ({ type: "image" as const, mime_type: "image/png", ...rest, detail: "low" })),
   fc
     .record({ mime_type: fc.constantFrom("audio/mpeg", "audio/wav", "audio/flac"), data: base64 })
     .map((rest) => ({ type: "audio" as const, ...rest })),
@@ -37,33 +39,33 @@ const exchange = fc.record({
   calls: fc.array(fc.record({ use, result: fc.array(textBlock, { maxLength: 2 }) }), { maxLength: 3 }),
 });
 
-export const canonical: fc.Arbitrary<Message[]> = fc.array(exchange, { minLength: 1, maxLength: 5 }).map((exchanges) => {
-  const messages: Message[] = [];
-  let results: Block[] = [];
-  for (const [at, { said, answer, calls }] of exchanges.entries()) {
-    messages.push({ role: "user", content: [...results, ...said] });
-    const uses = calls.map(({ use }, n): Block => ({ type: "tool_use", id: `c_${at}_${n}`, ...use }));
-    results = calls.map(
-      ({ result }, n) => ({ type: "tool_result", tool_use_id: `c_${at}_${n}`, content: result }) as Block,
-    );
-    const content = [...answer, ...uses];
-    messages.push({ role: "assistant", content: content.length > 0 ? content : [{ type: "text", text: "." }] });
-  }
-  if (results.length > 0) messages.push({ role: "user", content: results });
-  return messages;
-});
+export const canonical: fc.Arbitrary<Message[]> = fc
+  .array(exchange, { minLength: 1, maxLength: 5 })
+  .map((exchanges) => {
+    const messages: Message[] = [];
+    let results: Block[] = [];
+    for (const [at, { said, answer, calls }] of exchanges.entries()) {
+      messages.push({ role: "user", content: [...results, ...said] });
+      const uses = calls.map(({ use }, n): Block => ({ type: "tool_use", id: `c_${at}_${n}`, ...use }));
+      results = calls.map(
+        ({ result }, n) => ({ type: "tool_result", tool_use_id: `c_${at}_${n}`, content: result }) as Block,
+      );
+      const content = [...answer, ...uses];
+      messages.push({ role: "assistant", content: content.length > 0 ? content : [{ type: "text", text: "." }] });
+    }
+    if (results.length > 0) messages.push({ role: "user", content: results });
+    return messages;
+  });
 
 const textPart = words.map((text): OpenaiPart => ({ type: "text", text }));
 const part: fc.Arbitrary<OpenaiPart> = fc.oneof(
   textPart,
   base64.map((data): OpenaiPart => ({ type: "image_url", image_url: { url: `data:image/png;base64,${data}` } })),
   base64.map((data): OpenaiPart => ({ type: "input_audio", input_audio: { data, format: "mp3" } })),
-  fc.record({ data: base64, filename: words }).map(
-    ({ data, filename }): OpenaiPart => ({
-      type: "file",
-      file: { file_data: `data:application/pdf;base64,${data}`, filename },
-    }),
-  ),
+  fc.record({ data: base64, filename: words }).map(({ data, filename }): OpenaiPart => ({
+    type: "file",
+    file: { file_data: `data:application/pdf;base64,${data}`, filename },
+  })),
 );
 /** Several parts, or one that is no text; one text alone is a string. */
 const parts = fc
@@ -103,7 +105,11 @@ const anyBlock: fc.Arbitrary<Block> = fc.oneof(
     .record({ thinking: words, signature: fc.constantFrom("mine", "another's") }, { requiredKeys: ["thinking"] })
     .map((rest): Block => ({ type: "thinking", ...rest }) as Block),
   fc
-    .record({ id: fc.constantFrom("a", "b", "c"), name: fc.constantFrom("read", "a b", ""), input: fc.constantFrom({}, null) })
+    .record({
+      id: fc.constantFrom("a", "b", "c"),
+      name: fc.constantFrom("read", "a b", ""),
+      input: fc.constantFrom({}, null),
+    })
     .map((rest): Block => ({ type: "tool_use", ...rest })),
   fc
     .record({ tool_use_id: fc.constantFrom("a", "b", "c"), is_error: fc.boolean() })
