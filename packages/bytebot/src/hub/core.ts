@@ -176,6 +176,7 @@ export class Core {
         cell: cellOf(scope),
         messages: [],
         rendered: undefined,
+        weight: undefined,
         queue: [],
         turn: undefined,
         calls: new Map(),

@@ -30,7 +30,7 @@ export function historyFor(
 }
 
 /** A transcript only ever grows at its end, so what a place leaves out is all that is new. */
-function since(messages: readonly Message[], place: Place): Message[] {
+export function since(messages: readonly Message[], place: Place): Message[] {
   const last = messages[place.messages - 1];
   const grown: Block[] = last ? last.content.slice(place.blocks) : [];
   const rest = copyMessages(messages.slice(place.messages));

@@ -1,6 +1,6 @@
 import { BytebotError, type ContextRenderResult } from "../wire/index.ts";
 import type { Core } from "./core.ts";
-import { mustFit } from "./fit.ts";
+import { mustFit, weigh } from "./fit.ts";
 import { mayTouch } from "./grants.ts";
 import { historyFor, placeIn } from "./incremental.ts";
 import { fromContext, toContext } from "./shape.ts";
@@ -23,7 +23,7 @@ export function render(core: Core, conversation: Conversation, turn: Turn): bool
   const tools = [...offeredIn(core, scope).values()].map(toModel);
   const { history, history_whole } = historyFor(context, conversation);
   const asked = toContext(context, { tools, history });
-  mustFit(asked);
+  mustFit(asked, history_whole ? weigh(conversation) : undefined);
   const request = core.newId("r");
   const upto = placeIn(conversation.messages);
   turn.phase = { step: "rendering", request, to: context.id, upto, whole: history_whole };

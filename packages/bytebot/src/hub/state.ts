@@ -11,6 +11,7 @@ import type {
 } from "../wire/index.ts";
 import type { ConnectionId, Effect } from "./effects.ts";
 import type { Grant, Offer } from "./grants.ts";
+import type { Weight } from "./fit.ts";
 import type { Place, Rendered } from "./incremental.ts";
 import type { Recent } from "./recent.ts";
 
@@ -163,6 +164,7 @@ export interface Conversation {
   cell: string;
   messages: Message[];
   rendered: Rendered | undefined;
+  weight: Weight | undefined;
   queue: Input[];
   turn: Turn | undefined;
   /** Everything that was called and has not ended, the owner's own calls too. */

@@ -8,7 +8,7 @@ import {
 import { finished, keepSeen } from "./blocks.ts";
 import { begin, callsOf } from "./calls.ts";
 import type { Core } from "./core.ts";
-import { mustFit } from "./fit.ts";
+import { mustFit, weigh } from "./fit.ts";
 import { addAssistant, addResults, addUser, copyMessages } from "./history.ts";
 import { plainRound, render, renderedRound } from "./round.ts";
 import { reply } from "./seen.ts";
@@ -88,7 +88,7 @@ function infer(core: Core, conversation: Conversation, turn: Turn, round: NonNul
   const to = core.synced(round.infer);
   if (!to) throw new BytebotError("unavailable", "the infer is gone", { retryable: true });
   const fields = toInfer(to, conversation, round.fields);
-  mustFit(fields);
+  mustFit(fields, round.fields.messages === conversation.messages ? weigh(conversation) : undefined);
   turn.current = round;
   const request = core.newId("i");
   turn.phase = {
