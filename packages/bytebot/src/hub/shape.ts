@@ -29,11 +29,14 @@ function shapeOf(connection: Synced): ApiShape {
   return connection.grant.capabilities["api_shape"] === "openai" ? "openai" : "anthropic";
 }
 
+/** Characters of a model's name that tell it from others; it stands on every thought. */
+const MAX_NAME = 256;
+
 /** Who signs the thinking of this round: the infer, and the model that was asked for or that it says it is. */
 export function originOf(infer: Synced, model: string | undefined): string {
   const { model: own } = infer.grant.capabilities;
   const name = model ?? (typeof own === "string" ? own : undefined);
-  return name === undefined ? infer.offer.componentId : `${infer.offer.componentId}/${name}`;
+  return name === undefined ? infer.offer.componentId : `${infer.offer.componentId}/${name.slice(0, MAX_NAME)}`;
 }
 
 /** What an infer is sent: as the strictest provider takes it, in the shape that this infer takes (rules CNV-1 and CNV-6). */

@@ -155,7 +155,7 @@ function unusable(core: Core, connection: Synced, event: Event, error: BytebotEr
   const pending = core.pending.get(String(event["in_reply_to"]));
   const conversation = pending?.to === connection.id ? core.conversations.get(pending.scope) : undefined;
   const turn = conversation?.turn;
-  if (!conversation || turn?.phase.step !== "rendering" || turn.phase.request !== event["in_reply_to"]) return;
+  if (!conversation || turn?.phase.step !== "rendering") return;
   const why = { code: "invalid_params", message: error.message, retryable: false };
   finish(core, conversation, turn, "error", why);
 }

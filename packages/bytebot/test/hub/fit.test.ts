@@ -8,7 +8,8 @@ import { BytebotError, strict, toOpenai, type Block, type Message } from "../../
 import { anything, canonical } from "../wire/convert/shapes.ts";
 import { inferResult, message, textChunks, World } from "./world.ts";
 
-const conversationOf = (messages: Message[]): Conversation => ({ messages, weight: undefined }) as unknown as Conversation;
+const conversationOf = (messages: Message[]): Conversation =>
+  ({ messages, weight: undefined }) as unknown as Conversation;
 
 const valuesIn = (value: unknown): number =>
   typeof value === "object" && value !== null
@@ -31,7 +32,12 @@ const tiny: Message[] = [
   },
   {
     role: "assistant",
-    content: Array.from({ length: 50 }, (): Block => ({ type: "tool_use", id: "", name: "", input: { '"\\': '"\u0001' } })),
+    content: Array.from({ length: 50 }, (): Block => ({
+      type: "tool_use",
+      id: "",
+      name: "",
+      input: { '"\\': '"\u0001' },
+    })),
   },
 ];
 

@@ -101,8 +101,8 @@ function pair(messages: Message[]): void {
     for (const block of message.content) {
       if (block.type !== "tool_use") continue;
       const { id } = block as ToolUseBlock;
-      if (id === undefined) throw wrong(`a call of "${String(block["name"])}" has no id`);
-      if (known.has(id)) throw wrong(`two calls have the id "${id}"`);
+      if (id === undefined) throw wrong(`a call of "${short(block["name"])}" has no id`);
+      if (known.has(id)) throw wrong(`two calls have the id "${short(id)}"`);
       known.add(id);
       open.add(id);
     }
@@ -121,7 +121,9 @@ function answer(message: Message, open: Set<string>): void {
     if (others > 0) sorted = false;
     const { tool_use_id: id } = block as ToolResultBlock;
     if (!open.delete(id)) {
-      throw wrong(`the result of "${id}" does not follow its call, or is there twice: leave both out, or neither`);
+      throw wrong(
+        `the result of "${short(id)}" does not follow its call, or is there twice: leave both out, or neither`,
+      );
     }
   }
   refuseOpen(open);
@@ -132,8 +134,13 @@ function answer(message: Message, open: Set<string>): void {
 
 function refuseOpen(open: ReadonlySet<string>): void {
   for (const id of open) {
-    throw wrong(`the call "${id}" has no result in the message right behind it: leave both out, or neither`);
+    throw wrong(`the call "${short(id)}" has no result in the message right behind it: leave both out, or neither`);
   }
+}
+
+/** Whatever a context wrote there, an error is read by people. */
+function short(id: unknown): string {
+  return String(id).slice(0, 128);
 }
 
 function misplaced(what: string, whose: string, index: number): BytebotError {

@@ -1,5 +1,7 @@
 import type { Block, Message, ToolResultBlock } from "../content.ts";
+import { check } from "../check.ts";
 import { BytebotError } from "../errors.ts";
+import { wide } from "../limits.ts";
 import type { ModelTool, ToolChoice } from "../events/turn.ts";
 import type { OpenaiMessage, OpenaiPart, OpenaiTool, OpenaiToolCall, OpenaiToolChoice } from "./openai.ts";
 import { UNNAMED, type AnthropicFields } from "./to-openai.ts";
@@ -95,11 +97,15 @@ function fromSaid(part: { type: string; text?: unknown; refusal?: unknown }): Bl
   return textBlocks(String(part.type === "text" ? part.text : part.refusal));
 }
 
-/** Arguments that are no JSON never ran, so nothing of what happened is lost with them; they stay beside it. */
+const ARGUMENTS = { ...wide, depth: 48 };
+
+/** Arguments that are no JSON, or that no event may hold, never ran: nothing of what happened is lost with them. */
 function toToolUse({ id, function: { name, arguments: json } }: OpenaiToolCall): Block {
   if (json.trim() === "") return { type: "tool_use", id, name, input: {} };
   try {
-    return { type: "tool_use", id, name, input: JSON.parse(json) as unknown };
+    const input: unknown = JSON.parse(json);
+    check({ input }, ARGUMENTS);
+    return { type: "tool_use", id, name, input };
   } catch {
     return { type: "tool_use", id, name, input: null, malformed: json.slice(0, 2000) };
   }

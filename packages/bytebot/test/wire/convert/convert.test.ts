@@ -173,3 +173,14 @@ test("arguments that are blank are {}, and what is no JSON stays beside the call
     { type: "tool_use", id: "c", name: "n", input: { a: 1 } },
   ]);
 });
+
+test("arguments that no event may hold are no arguments: too deep, or a key that reaches a prototype (CNV-5, FRM-6, FRM-7)", () => {
+  const deep = "[".repeat(500_000) + "]".repeat(500_000);
+  for (const json of [deep, '{"a":{"__proto__":{"b":1}}}', "1e400", '{"a":9007199254740993}']) {
+    const tool_calls = [{ id: "c", type: "function" as const, function: { name: "n", arguments: json } }];
+    const { messages } = toAnthropic({ messages: [{ role: "assistant", content: null, tool_calls }] });
+    assert.deepEqual(messages[0]!.content, [
+      { type: "tool_use", id: "c", name: "n", input: null, malformed: json.slice(0, 2000) },
+    ]);
+  }
+});

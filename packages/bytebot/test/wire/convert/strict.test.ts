@@ -117,4 +117,9 @@ test("what cannot be mended without changing what was said is refused, and the r
       String(why),
     );
   }
+  const long = [user(text("a")), assistant(use("1".repeat(1_000_000)))];
+  assert.throws(
+    () => strict(long, mine),
+    (error) => error instanceof BytebotError && error.message.length < 300,
+  );
 });
