@@ -39,46 +39,7 @@ test(
   "an infer in plain Python that takes the openai shape is asked in it, through a real child (CNV-1, CNV-2, HIS-1)",
   { skip },
   async () => {
-    const asked: Event[] = [];
-    const errors: string[] = [];
-    const hear = (line: string): void => {
-      const [, text = ""] = /^infer: (\{.*)$/s.exec(line) ?? [];
-      if (text === "") return void errors.push(line);
-      const event = JSON.parse(text) as Event;
-      if (event.event_type === "bb_infer_request") asked.push(event);
-      if (event.event_type === "bb_error") errors.push(line);
-    };
-    await using hub = new ByteBot({ base: folder, context, report: hear });
-    hub.attach(tools);
-    hub.attachInfer({
-      kind: "infer",
-      name: "infer",
-      entry: { type: "stdio", command: ["python3", "openai_infer.py"] },
-    });
-    await hub.start();
-    const whole = new AbortController();
-    const renders: Event[] = [];
-    const watching = (async () => {
-      for await (const event of hub.events("*", { types: ["bb_context_render_request"], signal: whole.signal })) {
-        renders.push(event);
-      }
-    })().catch(() => undefined);
-    const end = (async () => {
-      const events = hub.events("u", { types: ["infer_chunk"], signal: AbortSignal.timeout(20_000) });
-      const said: unknown[] = [];
-      for await (const { kind, block, stop_reason } of events) {
-        if (kind === "block_stop") said.push(block);
-        if (kind === "loop_done") return { said, stop_reason };
-      }
-      throw new Error("the turn did not end");
-    })();
-    await hub.send("u", [
-      { type: "text", text: "héllo \u2028 there" },
-      { type: "image", mime_type: "image/png", data: "iVBORw0KGgo=" },
-    ]);
-    const { said, stop_reason } = await end;
-    whole.abort();
-    await watching;
+    const { asked, renders, errors, said, stop_reason } = await oneTurn();
     assert.deepEqual(errors, []);
     assert.equal(stop_reason, "end_turn");
     for (const request of asked) schemas.bb_infer_request.parse(request);
@@ -128,3 +89,40 @@ test(
     );
   },
 );
+
+/** What the infer was asked, what the context was, and what came of it; the infer's own words are all here once it is gone. */
+async function oneTurn() {
+  const asked: Event[] = [];
+  const errors: string[] = [];
+  const renders: Event[] = [];
+  const hear = (line: string): void => {
+    const [, text = ""] = /^infer: (\{.*)$/s.exec(line) ?? [];
+    if (text === "") return void errors.push(line);
+    const event = JSON.parse(text) as Event;
+    if (event.event_type === "bb_infer_request") asked.push(event);
+    if (event.event_type === "bb_error") errors.push(line);
+  };
+  const said: unknown[] = [];
+  let stop_reason: unknown;
+  {
+    await using hub = new ByteBot({ base: folder, context, report: hear });
+    hub.attach(tools);
+    const entry = { type: "stdio" as const, command: ["python3", "openai_infer.py"] };
+    hub.attachInfer({ kind: "infer", name: "infer", entry });
+    await hub.start();
+    const types = ["bb_context_render_request", "infer_chunk"];
+    const events = hub.events("u", { types, signal: AbortSignal.timeout(20_000) });
+    await hub.send("u", [
+      { type: "text", text: "héllo \u2028 there" },
+      { type: "image", mime_type: "image/png", data: "iVBORw0KGgo=" },
+    ]);
+    for await (const event of events) {
+      if (event.event_type === "bb_context_render_request") renders.push(event);
+      if (event["kind"] === "block_stop") said.push(event["block"]);
+      if (event["kind"] !== "loop_done") continue;
+      stop_reason = event["stop_reason"];
+      break;
+    }
+  }
+  return { asked, renders, errors, said, stop_reason };
+}
