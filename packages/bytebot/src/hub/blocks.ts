@@ -71,7 +71,7 @@ function stop(
   phase: Inferring,
   event: Extract<InferChunk, { kind: "block_stop" }>,
 ): void {
-  const block = closed(core, phase, event);
+  const block = signed(phase, closed(core, phase, event));
   phase.blocks[event.index] = block;
   core.append(conversation.scope, stamp(conversation, turn, phase, { ...event, block }));
 }
@@ -116,6 +116,12 @@ function toolUse(open: OpenBlock, sent: Block | undefined): Extract<Block, { typ
   } catch {
     return { ...base, input: null, malformed: text.slice(0, 2000) };
   }
+}
+
+/** Signed thinking says whose it is: to another model it does not go back (rule CNV-8). */
+function signed(phase: Inferring, block: Block): Block {
+  if (block.type !== "thinking" || block["signature"] === undefined) return block;
+  return { ...block, origin: phase.origin };
 }
 
 function textOf(block: Block | undefined): string {
@@ -205,7 +211,8 @@ export function finished(
         block: block.type === "tool_use" ? whole(asOpen(core, block), block) : block,
       }));
   phase.open.clear();
-  for (const { index, block } of missing) {
+  for (const { index, block: whole } of missing) {
+    const block = signed(phase, whole);
     phase.blocks[index] = block;
     core.append(
       conversation.scope,

@@ -4,6 +4,7 @@ import type { ConnectionId } from "./effects.ts";
 import { narrow, type Offer } from "./grants.ts";
 import { join } from "./join.ts";
 import { lostLink } from "./lost.ts";
+import { refuseUnknownShape } from "./shape.ts";
 import type { Synced } from "./state.ts";
 import { resend } from "./calls.ts";
 
@@ -70,14 +71,8 @@ function refuseWhatIsNotBuilt(event: Sync): void {
       "resume: this Hub does not replay yet; join without it, and ask bb_history_request",
     );
   }
+  refuseUnknownShape(event);
   if (event.kind !== "infer") return;
-  const shape = event.capabilities?.["api_shape"];
-  if (shape !== undefined && shape !== "anthropic") {
-    throw new BytebotError(
-      "unavailable",
-      `capabilities.api_shape ${JSON.stringify(shape)}: this Hub sends canonical ("anthropic") blocks only`,
-    );
-  }
   const tools = event.capabilities?.["tools"];
   if (typeof tools === "object" && tools !== null && "xml" in tools && !("native" in tools)) {
     throw new BytebotError("unavailable", "capabilities.tools.xml: this Hub offers tools only natively");

@@ -175,6 +175,8 @@ export class Core {
         scope,
         cell: cellOf(scope),
         messages: [],
+        rendered: undefined,
+        weight: undefined,
         queue: [],
         turn: undefined,
         calls: new Map(),

@@ -1,20 +1,20 @@
-import type { Block, Message, ToolResultBlock } from "../wire/index.ts";
+import { isBlank, type Block, type Message, type ToolResultBlock } from "../wire/index.ts";
 import type { Call } from "./state.ts";
 
 /** Adds what a user said or a tool returned; neighbours of one role become one message (the strictest provider's rule). */
 export function addUser(messages: Message[], content: Block[]): void {
   if (content.length === 0) return;
   const last = messages.at(-1);
-  if (last?.role === "user") last.content.push(...content);
+  if (last?.role === "user") for (const block of content) last.content.push(block);
   else messages.push({ role: "user", content: [...content] });
 }
 
-/** Adds the model's blocks; empty text is left out, and so is a message that would be empty. */
+/** Adds the model's blocks; blank ones are left out, a result that no tool gave, and a message that would be empty. */
 export function addAssistant(messages: Message[], blocks: readonly Block[]): void {
-  const content = blocks.filter((block) => !(block.type === "text" && (block as { text: string }).text === ""));
+  const content = blocks.filter((block) => block.type !== "tool_result" && !isBlank(block));
   if (content.length === 0) return;
   const last = messages.at(-1);
-  if (last?.role === "assistant") last.content.push(...content);
+  if (last?.role === "assistant") for (const block of content) last.content.push(block);
   else messages.push({ role: "assistant", content });
 }
 

@@ -1,4 +1,12 @@
-import { BytebotError, encloses, type Block, type Interrupt, type TurnRequest, type UserEvent } from "../wire/index.ts";
+import {
+  BytebotError,
+  encloses,
+  isBlank,
+  type Block,
+  type Interrupt,
+  type TurnRequest,
+  type UserEvent,
+} from "../wire/index.ts";
 import type { Core } from "./core.ts";
 import type { Effect } from "./effects.ts";
 import { mustFitTranscript } from "./fit.ts";
@@ -14,9 +22,9 @@ export function userEvent(core: Core, connection: Synced, event: UserEvent): voi
   if (seenBefore(core, conversation, connection, event)) return;
   const said = event.text === undefined ? [] : [{ type: "text" as const, text: event.text }];
   const content = event.content && event.content.length > 0 ? event.content : said;
-  if (content.length === 0) {
+  if (content.every(isBlank)) {
     forget(conversation, connection.offer.componentId, event.id);
-    throw new BytebotError("invalid_params", "user_event has neither text nor content");
+    throw new BytebotError("invalid_params", "user_event has neither text nor content: blank text counts as none");
   }
   const id = event.id ?? core.newId("e");
   const input: Input = { id, event: { ...event, id, from: connection.offer.componentId }, content: content as Block[] };
@@ -36,9 +44,10 @@ export function turnRequest(core: Core, connection: Synced, event: TurnRequest):
   }
   const conversation = core.conversation(event.scope);
   mustFitTranscript(event.content);
-  if (seenBefore(core, conversation, connection, event)) return;
   const content: Block[] =
     typeof event.content === "string" ? [{ type: "text", text: event.content }] : (event.content as Block[]);
+  if (content.every(isBlank)) throw new BytebotError("invalid_params", "bb_turn_request says nothing: give it content");
+  if (seenBefore(core, conversation, connection, event)) return;
   const echo = {
     event_type: "user_event",
     id: core.newId("e"),

@@ -1,8 +1,9 @@
 import { BytebotError, type ContextRenderResult } from "../wire/index.ts";
 import type { Core } from "./core.ts";
-import { mustFit } from "./fit.ts";
+import { mustFit, weigh } from "./fit.ts";
 import { mayTouch } from "./grants.ts";
-import { copyMessages } from "./history.ts";
+import { historyFor, placeIn } from "./incremental.ts";
+import { fromContext, toContext } from "./shape.ts";
 import type { Conversation, Round, Synced, Tool, Turn } from "./state.ts";
 import { offeredIn, toModel } from "./tools.ts";
 
@@ -20,10 +21,12 @@ export function render(core: Core, conversation: Conversation, turn: Turn): bool
   }
   const infer = serving(core, "infer", scope);
   const tools = [...offeredIn(core, scope).values()].map(toModel);
-  const history = copyMessages(conversation.messages);
-  mustFit({ tools, history });
+  const { history, history_whole } = historyFor(context, conversation);
+  const asked = toContext(context, { tools, history });
+  mustFit(asked, history_whole ? weigh(conversation) : undefined);
   const request = core.newId("r");
-  turn.phase = { step: "rendering", request, to: context.id };
+  const upto = placeIn(conversation.messages);
+  turn.phase = { step: "rendering", request, to: context.id, upto, whole: history_whole };
   core.pending.set(request, { to: context.id, scope, kind: "render" });
   core.send(scope, context.id, {
     event_type: "bb_context_render_request",
@@ -32,9 +35,8 @@ export function render(core: Core, conversation: Conversation, turn: Turn): bool
     loop_id: turn.loopId,
     round: turn.round,
     ...(infer ? { infer: { name: infer.offer.name, capabilities: { ...infer.grant.capabilities } } } : {}),
-    tools,
-    history,
-    history_whole: true,
+    ...asked,
+    history_whole,
   });
   core.effect(scope, { type: "timer", key: `render:${request}`, at: core.now + core.limits.renderMs });
   return true;
@@ -44,16 +46,17 @@ export function render(core: Core, conversation: Conversation, turn: Turn): bool
 export function plainRound(core: Core, conversation: Conversation): Round {
   const offered = offeredIn(core, conversation.scope);
   const infer = chooseInfer(core, conversation.scope, undefined);
-  return { infer: infer.id, offered, fields: { messages: copyMessages(conversation.messages), ...toolsOf(offered) } };
+  return { infer: infer.id, offered, fields: { messages: conversation.messages, ...toolsOf(offered) } };
 }
 
 /** What the context chose, over the Hub's defaults. */
-export function renderedRound(core: Core, conversation: Conversation, result: ContextRenderResult): Round {
+export function renderedRound(core: Core, conversation: Conversation, answer: ContextRenderResult): Round {
   const { scope } = conversation;
+  const result = fromContext(answer);
   const offered = chooseTools(offeredIn(core, scope), result.tools);
   const infer = chooseInfer(core, scope, result.infer);
   const { system, model, params, tool_choice } = result;
-  const messages = result.messages ?? copyMessages(conversation.messages);
+  const messages = result.messages ?? conversation.messages;
   const chosen = Object.entries({ system, model, params, tool_choice }).filter(([, value]) => value !== undefined);
   return { infer: infer.id, offered, fields: { messages, ...toolsOf(offered), ...Object.fromEntries(chosen) } };
 }
@@ -68,13 +71,7 @@ function chooseTools(all: Map<string, Tool>, names: ContextRenderResult["tools"]
 }
 
 function toolsOf(offered: ReadonlyMap<string, Tool>): Pick<Round["fields"], "tools"> {
-  return offered.size === 0
-    ? {}
-    : {
-        tools: [...offered.values()].map(
-          (tool) => toModel(tool) as { name: string; input_schema: Record<string, unknown> },
-        ),
-      };
+  return offered.size === 0 ? {} : { tools: [...offered.values()].map(toModel) };
 }
 
 function chooseInfer(core: Core, scope: string, name: string | undefined): Synced {

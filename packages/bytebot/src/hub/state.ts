@@ -1,6 +1,18 @@
-import type { Block, Event, Message, StopReason, ToolChoice, ToolDefinition, Usage, WireError } from "../wire/index.ts";
+import type {
+  Block,
+  Event,
+  Message,
+  ModelTool,
+  StopReason,
+  ToolChoice,
+  ToolDefinition,
+  Usage,
+  WireError,
+} from "../wire/index.ts";
 import type { ConnectionId, Effect } from "./effects.ts";
 import type { Grant, Offer } from "./grants.ts";
+import type { Weight } from "./fit.ts";
+import type { Place, Rendered } from "./incremental.ts";
 import type { Recent } from "./recent.ts";
 
 /** A connection's life: new (nothing said yet) → synced (granted) → gone from the map. */
@@ -77,12 +89,21 @@ export interface Call {
 
 /** Where a turn stands: exactly one thing is awaited. */
 export type Phase =
-  | { step: "rendering"; request: string; to: ConnectionId }
+  | {
+      step: "rendering";
+      request: string;
+      to: ConnectionId;
+      /** What its `history` reaches to. */
+      upto: Place;
+      whole: boolean;
+    }
   | {
       step: "inferring";
       request: string;
       to: ConnectionId;
       n: number;
+      /** Whose signature its thinking carries (rule CNV-8). */
+      origin: string;
       /** Characters of its deltas so far. */
       size: number;
       /** When the infer was last heard, in milliseconds since 1970. */
@@ -101,7 +122,7 @@ export interface Round {
     model?: string;
     system?: string;
     messages: Message[];
-    tools?: { name: string; description?: string; input_schema: Record<string, unknown> }[];
+    tools?: ModelTool[];
     tool_choice?: ToolChoice;
     params?: Record<string, unknown>;
   };
@@ -142,6 +163,8 @@ export interface Conversation {
   scope: string;
   cell: string;
   messages: Message[];
+  rendered: Rendered | undefined;
+  weight: Weight | undefined;
   queue: Input[];
   turn: Turn | undefined;
   /** Everything that was called and has not ended, the owner's own calls too. */

@@ -6,6 +6,7 @@ import {
   isScope,
   maySend,
   validate,
+  type ContextRenderResult,
   type Event,
   type EventOf,
   type EventType,
@@ -27,7 +28,7 @@ import { seenBefore } from "./seen.ts";
 import type { Conversation, Synced, Turn } from "./state.ts";
 import { stopChildren } from "./stop.ts";
 import { register } from "./tools.ts";
-import { allCallsEnded, inferred, rendered } from "./turn.ts";
+import { allCallsEnded, finish, inferred, rendered } from "./turn.ts";
 
 /** Everything that can reach the core. */
 export type StepInput =
@@ -120,7 +121,12 @@ function route(core: Core, connection: Synced, sent: Event): void {
     throw new BytebotError("conflict", "bb_sync came twice: it is the first event of a connection");
   const permission = maySend(grant.kind, grant.controller || grant.owner, type);
   if (permission !== "allowed") throw notAllowed(permission, grant.kind, type);
-  validate(sent);
+  try {
+    validate(sent);
+  } catch (error) {
+    if (type === "bb_context_render_result") unusable(core, connection, sent, BytebotError.from(error));
+    throw error;
+  }
   const event = unstamped(sent);
   const scope = event["scope"];
   if (scope !== undefined && !isScope(scope))
@@ -142,6 +148,16 @@ function route(core: Core, connection: Synced, sent: Event): void {
   if (SEEN_COMING.has(type))
     core.effect(undefined, { type: "observe", event: { ...event, from: connection.offer.componentId, ts: core.now } });
   deliver(core, connection, event);
+}
+
+/** A render that nobody can read is answered all the same: its turn ends now, not when the time for it is up (rule CNV-2). */
+function unusable(core: Core, connection: Synced, event: Event, error: BytebotError): void {
+  const pending = core.pending.get(String(event["in_reply_to"]));
+  const conversation = pending?.to === connection.id ? core.conversations.get(pending.scope) : undefined;
+  const turn = conversation?.turn;
+  if (!conversation || turn?.phase.step !== "rendering") return;
+  const why = { code: "invalid_params", message: error.message, retryable: false };
+  finish(core, conversation, turn, "error", why);
 }
 
 /** Requests that are neither logged nor sent on as they came: telemetry sees them here. */
@@ -204,7 +220,8 @@ function deliver(core: Core, connection: Synced, event: Event): void {
         event: { ...event, scope, from: connection.offer.componentId, ts: core.now },
       });
       core.drop(at.turn.phase.request);
-      return rendered(core, at.conversation, at.turn, typed("bb_context_render_result", event));
+      const result = event as unknown as ContextRenderResult;
+      return rendered(core, at.conversation, at.turn, at.turn.phase, result);
     }
     case "user_event":
       return userEvent(core, connection, typed("user_event", event));

@@ -8,10 +8,11 @@ import {
 import { finished, keepSeen } from "./blocks.ts";
 import { begin, callsOf } from "./calls.ts";
 import type { Core } from "./core.ts";
-import { mustFit } from "./fit.ts";
+import { mustFit, weigh } from "./fit.ts";
 import { addAssistant, addResults, addUser, copyMessages } from "./history.ts";
 import { plainRound, render, renderedRound } from "./round.ts";
 import { reply } from "./seen.ts";
+import { originOf, toInfer } from "./shape.ts";
 import type { Conversation, Input, Phase, Turn } from "./state.ts";
 
 type ToolUse = Extract<ReturnType<typeof finished>[number], { type: "tool_use" }>;
@@ -44,10 +45,12 @@ export function start(core: Core, conversation: Conversation, input: Input): voi
 function nextRound(core: Core, conversation: Conversation, turn: Turn): void {
   for (const steer of turn.steers.splice(0)) addUser(conversation.messages, steer.content);
   turn.attempt = 0;
-  attempt(core, conversation, turn, () => {
-    const context = render(core, conversation, turn);
-    if (!context) infer(core, conversation, turn, plainRound(core, conversation));
-  });
+  attempt(core, conversation, turn, () => ask(core, conversation, turn));
+}
+
+/** The context, where there is one; else the infer at once. */
+function ask(core: Core, conversation: Conversation, turn: Turn): void {
+  if (!render(core, conversation, turn)) infer(core, conversation, turn, plainRound(core, conversation));
 }
 
 /** Runs one step of a turn: what it throws ends the turn with that error, not the Hub. */
@@ -59,12 +62,22 @@ function attempt(core: Core, conversation: Conversation, turn: Turn, step: () =>
   }
 }
 
-export function rendered(core: Core, conversation: Conversation, turn: Turn, result: ContextRenderResult): void {
+export function rendered(
+  core: Core,
+  conversation: Conversation,
+  turn: Turn,
+  phase: Extract<Phase, { step: "rendering" }>,
+  result: ContextRenderResult,
+): void {
   attempt(core, conversation, turn, () => {
-    if (!result.success)
+    if (!result.success) {
+      // It does not have what this history goes on from: once more, with the whole (rule HIS-3).
+      if (result.error?.code === "cursor_expired" && !phase.whole) return ask(core, conversation, turn);
       throw BytebotError.fromWire(
         result.error ?? { code: "internal", message: "the context failed without a reason", retryable: false },
       );
+    }
+    conversation.rendered = { to: phase.to, ...phase.upto };
     infer(core, conversation, turn, renderedRound(core, conversation, result));
   });
 }
@@ -72,7 +85,10 @@ export function rendered(core: Core, conversation: Conversation, turn: Turn, res
 /** Logs that an inference starts, then asks for it. The log keeps the fact; the messages can be rendered again. */
 function infer(core: Core, conversation: Conversation, turn: Turn, round: NonNullable<Turn["current"]>): void {
   const { scope } = conversation;
-  mustFit(round.fields);
+  const to = core.synced(round.infer);
+  if (!to) throw new BytebotError("unavailable", "the infer is gone", { retryable: true });
+  const fields = toInfer(to, conversation, round.fields);
+  mustFit(fields, round.fields.messages === conversation.messages ? weigh(conversation) : undefined);
   turn.current = round;
   const request = core.newId("i");
   turn.phase = {
@@ -80,6 +96,7 @@ function infer(core: Core, conversation: Conversation, turn: Turn, round: NonNul
     request,
     to: round.infer,
     n: 0,
+    origin: originOf(to, round.fields.model),
     size: 0,
     heard: core.now,
     open: new Map(),
@@ -96,7 +113,7 @@ function infer(core: Core, conversation: Conversation, turn: Turn, round: NonNul
     attempt: turn.attempt,
     ...(round.fields.model === undefined ? {} : { model: round.fields.model }),
   });
-  core.send(scope, round.infer, { ...slim, ...round.fields }, slim);
+  core.send(scope, round.infer, { ...slim, ...fields }, slim);
   core.effect(scope, { type: "timer", key: `infer:${request}`, at: core.now + core.limits.inferIdleMs });
 }
 
@@ -223,6 +240,7 @@ export function allCallsEnded(core: Core, conversation: Conversation): void {
 /** The turn ends as interrupted: what the person saw stays, marked. */
 export function finishStopped(core: Core, conversation: Conversation, turn: Turn): void {
   const { phase } = turn;
+  conversation.rendered = undefined; // the next history is whole (rule HIS-1)
   if (phase.step === "inferring") addAssistant(conversation.messages, keepSeen(core, conversation, turn, phase));
   finish(core, conversation, turn, "interrupted");
 }

@@ -1,14 +1,15 @@
 import { BytebotError } from "../wire/index.ts";
-import type { Ack, Block, Event, EventOf, InferRequest, InputStrict, Kind, SyncAck, WireError } from "../wire/index.ts";
+import type { Ack, Block, Event, EventOf, InputStrict, Kind, SyncAck, WireError } from "../wire/index.ts";
 import { Answers, type Work } from "./answers.ts";
 import { callWork } from "./calls.ts";
 import type { Connection } from "./connection.ts";
 import { newId } from "./outgoing.ts";
-import type { InferEnd } from "./reply.ts";
+import { announcesIncremental, Histories } from "./histories.ts";
 import type { RequestOptions } from "./requests.ts";
 import type { Context, Satellite, SendOptions } from "./satellite.ts";
 import { inScope, resolveScope } from "./scoped.ts";
-import { handlerWork, inferWork, missingWork, renderWork, requestKey } from "./serve.ts";
+import { failedAnswer, handlerWork, inferWork, missingWork, renderWork, requestKey } from "./serve.ts";
+import type { AnyInfer, AnyRender } from "./serve.ts";
 import type { Tool } from "./tools.ts";
 import { ToolSet } from "./toolset.ts";
 
@@ -22,12 +23,15 @@ export class ConnectedSatellite implements Satellite {
   private readonly answers: Answers;
   private readonly tools: ToolSet;
   private readonly handlers = new Map<string, Set<Handler>>();
-  private render: Parameters<Satellite["onRender"]>[0] | undefined;
-  private infer: Parameters<Satellite["onInfer"]>[0] | undefined;
+  /** Where it announced that it takes only what is new. */
+  private readonly histories: Histories | undefined;
+  private render: AnyRender | undefined;
+  private infer: AnyInfer | undefined;
   private started = false;
 
-  constructor(connection: Connection, granted: SyncAck) {
+  constructor(connection: Connection, granted: SyncAck, capabilities: object = {}) {
     this.connection = connection;
+    this.histories = announcesIncremental(capabilities) ? new Histories() : undefined;
     this.granted = granted;
     this.componentId = granted.component_id;
     this.answers = new Answers((event) => connection.send(event));
@@ -57,12 +61,12 @@ export class ConnectedSatellite implements Satellite {
     return this.on("infer_chunk", handler);
   }
 
-  onRender(handler: Parameters<Satellite["onRender"]>[0]): void {
+  onRender(handler: never): void {
     this.serves("context", "onRender", this.render);
     this.render = handler;
   }
 
-  onInfer(handler: (...args: Parameters<Parameters<Satellite["onInfer"]>[0]>) => Promise<InferEnd>): void {
+  onInfer(handler: never): void {
     this.serves("infer", "onInfer", this.infer);
     this.infer = handler;
   }
@@ -178,15 +182,24 @@ export class ConnectedSatellite implements Satellite {
   private work(event: Event, key: string): Work | undefined {
     switch (event.event_type) {
       case "bb_context_render_request":
-        return this.render && renderWork(event as EventOf<"bb_context_render_request">, this.render);
+        return this.render && this.rendering(event as EventOf<"bb_context_render_request">, this.render);
       case "bb_infer_request":
-        return this.infer && inferWork(event as InferRequest, this.infer, this.connection);
+        return this.infer && inferWork(event as EventOf<"bb_infer_request">, this.infer, this.connection);
       default: {
         const call = event as EventOf<"bb_tool_call_request">;
         const tool = this.tools.get(call.name);
         return tool && callWork(this.connection, call, key, tool);
       }
     }
+  }
+
+  /** The handler sees the whole history, whatever of it came (rule HIS-2). */
+  private rendering(request: EventOf<"bb_context_render_request">, render: AnyRender): Work {
+    if (!this.histories) return renderWork(request, render);
+    const history = this.histories.whole(request);
+    if (history) return renderWork({ ...request, history, history_whole: true } as typeof request, render);
+    const error = new BytebotError("cursor_expired", "the history before this is not here any more: send the whole");
+    return { key: request.id, run: () => Promise.reject(error), failed: (error) => failedAnswer(request, error) };
   }
 
   private hear(handler: Handler, event: Event): void {

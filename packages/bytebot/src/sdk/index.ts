@@ -4,7 +4,7 @@ export { dialHttp, serveHttp, type DialHttpOptions, type ServeHttpOptions, type 
 export type { InferEnd, InferReply, ToolUseReply } from "./reply.ts";
 export type { RequestOptions } from "./requests.ts";
 export { run } from "./run.ts";
-export type { Context, RenderReply, Satellite, SendOptions } from "./satellite.ts";
+export type { Context, OpenaiRenderReply, RenderReply, Satellite, SendOptions } from "./satellite.ts";
 export { currentScope, scoped } from "./scoped.ts";
 export { sync, type SyncOptions } from "./sync.ts";
 export { defineTool, type Question, type Tool, type ToolCall, type ToolOutput } from "./tools.ts";
@@ -15,6 +15,11 @@ export type {
   BlobBlock,
   InputBlock,
   Message,
+  OpenaiMessage,
+  OpenaiPart,
+  OpenaiTool,
+  OpenaiToolCall,
+  OpenaiToolChoice,
   TextBlock,
   ThinkingBlock,
   ToolResultBlock,
@@ -45,6 +50,8 @@ export type {
   InputState as InputStateEvent,
   InputStrict as InputStrictEvent,
   Interrupt as InterruptEvent,
+  OpenaiInferRequest as OpenaiInferRequestEvent,
+  OpenaiRenderRequest as OpenaiRenderRequestEvent,
   ScopeState as ScopeStateEvent,
   SyncAck as SyncAckEvent,
   ToolCallRequest as ToolCallRequestEvent,

@@ -7,6 +7,7 @@ import type {
   EventOf,
   EventType,
 } from "../wire/index.ts";
+import type { OpenaiInferRequest, OpenaiRenderRequest, OpenaiRenderResult } from "../wire/index.ts";
 import type { InferChunk, InferRequest, InputStrict, SyncAck } from "../wire/index.ts";
 import type { InferEnd, InferReply } from "./reply.ts";
 import type { RequestOptions } from "./requests.ts";
@@ -21,6 +22,14 @@ export interface Context {
 export type RenderReply = Partial<
   Pick<ContextRenderResult, "system" | "messages" | "tools" | "tool_choice" | "infer" | "model" | "params">
 >;
+
+/** The same in OpenAI's shape. */
+export type OpenaiRenderReply = Partial<
+  Pick<OpenaiRenderResult, "system" | "messages" | "tools" | "tool_choice" | "infer" | "model" | "params">
+>;
+
+export type Render<Request, Reply> = (request: Request, context: Context) => Reply | Promise<Reply>;
+export type Infer<Request> = (request: Request, reply: InferReply, context: Context) => Promise<InferEnd>;
 
 export interface SendOptions {
   /** The idempotency key; absent: a fresh one. */
@@ -46,10 +55,17 @@ export interface Satellite extends AsyncDisposable {
     handler: (event: EventOf<Type>, context: Context) => void | Promise<void>,
   ): () => void;
   onInferChunk(handler: (chunk: InferChunk, context: Context) => void | Promise<void>): () => void;
-  /** Serves renders (kind "context"): one handler. Throw BytebotError to fail the turn with its code. */
-  onRender(handler: (request: ContextRenderRequest, context: Context) => RenderReply | Promise<RenderReply>): void;
+  /**
+   * Serves renders (kind "context"): one handler. Throw BytebotError to fail the turn with its code. `history` is
+   * always the whole, also where the satellite announced `history: { incremental: {} }`; it is not the handler's to change.
+   */
+  onRender(handler: Render<ContextRenderRequest, RenderReply>): void;
+  /** For a context that announced `api_shape: "openai"`: give the parameter this type. */
+  onRender(handler: Render<OpenaiRenderRequest, OpenaiRenderReply>): void;
   /** Serves inference (kind "infer"): one handler. Throw BytebotError to fail the round with its code. */
-  onInfer(handler: (request: InferRequest, reply: InferReply, context: Context) => Promise<InferEnd>): void;
+  onInfer(handler: Infer<InferRequest>): void;
+  /** For an infer that announced `api_shape: "openai"`: give the parameter this type. */
+  onInfer(handler: Infer<OpenaiInferRequest>): void;
   /** Adds a tool (kind "toolsource"); `start` registers them all, later ones register the whole set again. */
   tool(tool: Tool): void;
   /** Resolves when the input is durable; `fate` says what became of it. */

@@ -4,13 +4,16 @@ import {
   type ContextRenderRequest,
   type Event,
   type InferRequest,
+  type OpenaiInferRequest,
+  type OpenaiRenderRequest,
 } from "../wire/index.ts";
 import type { Work } from "./answers.ts";
 import { Reply, type ChunkSink, type InferEnd } from "./reply.ts";
-import type { Satellite } from "./satellite.ts";
+import type { Infer, OpenaiRenderReply, Render, RenderReply } from "./satellite.ts";
 
-type Render = Parameters<Satellite["onRender"]>[0];
-type Infer = Parameters<Satellite["onInfer"]>[0];
+/** A handler of either shape: which one it is for, its author and what the satellite announced say. */
+export type AnyRender = Render<ContextRenderRequest | OpenaiRenderRequest, RenderReply | OpenaiRenderReply>;
+export type AnyInfer = Infer<InferRequest | OpenaiInferRequest>;
 
 const MAX_MESSAGE = 8000;
 
@@ -43,18 +46,19 @@ export function failedAnswer(request: Event, error: BytebotError): Event {
   return { event_type: "bb_tool_call_result", call_id: request["call_id"], status, content, ...failed };
 }
 
-export function renderWork(request: ContextRenderRequest, render: Render): Work {
+export function renderWork(request: ContextRenderRequest | OpenaiRenderRequest, render: AnyRender): Work {
+  const shape = request.api_shape === undefined ? {} : { api_shape: request.api_shape };
   return {
     key: request.id,
     run: async (signal) => {
       const reply = await render(request, { signal });
-      return { ...reply, event_type: "bb_context_render_result", in_reply_to: request.id, success: true };
+      return { ...shape, ...reply, event_type: "bb_context_render_result", in_reply_to: request.id, success: true };
     },
     failed: (error) => failedAnswer(request, error),
   };
 }
 
-export function inferWork(request: InferRequest, infer: Infer, sink: ChunkSink): Work {
+export function inferWork(request: InferRequest | OpenaiInferRequest, infer: AnyInfer, sink: ChunkSink): Work {
   const { id: in_reply_to, loop_id } = request;
   return {
     key: in_reply_to,

@@ -65,5 +65,5 @@ export async function sync(options: SyncOptions): Promise<Satellite> {
   const stop = () => void connection.close("stopped");
   signal.addEventListener("abort", stop, { once: true });
   connection.signal.addEventListener("abort", () => signal.removeEventListener("abort", stop), { once: true });
-  return new ConnectedSatellite(connection, granted);
+  return new ConnectedSatellite(connection, granted, options.capabilities);
 }

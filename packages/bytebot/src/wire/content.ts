@@ -15,10 +15,12 @@ export type TextBlock = z.infer<typeof TextBlock>;
 const media = { mime_type: z.string(), data: z.string() };
 const MediaBlock = z.looseObject({ type: z.enum(["image", "audio", "file"]), ...media });
 
+/** `origin` is the Hub's: which infer and model signed it; to no other does it go back (rule CNV-8). */
 export const ThinkingBlock = z.looseObject({
   type: z.literal("thinking"),
   thinking: z.string(),
   signature: z.string().optional(),
+  origin: z.string().optional(),
 });
 export type ThinkingBlock = z.infer<typeof ThinkingBlock>;
 

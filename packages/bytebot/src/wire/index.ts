@@ -3,6 +3,7 @@ export * from "./ack.ts";
 export * from "./check.ts";
 export * from "./codec.ts";
 export * from "./content.ts";
+export * from "./convert/index.ts";
 export { isSentDelta } from "./delta.ts";
 export * from "./envelope.ts";
 export * from "./errors.ts";

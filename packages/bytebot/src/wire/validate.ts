@@ -27,8 +27,20 @@ export function as<Type extends EventType>(type: Type, event: Event): EventOf<Ty
 }
 
 function describe(error: z.ZodError): string {
-  const issue = error.issues[0];
-  if (!issue) return "not of its schema";
-  const where = issue.path.map(String).join(".");
-  return where === "" ? issue.message : `"${where}": ${issue.message}`;
+  const first = error.issues[0];
+  if (!first) return "not of its schema";
+  const { path, message } = deepest(first);
+  const where = path.map(String).join(".");
+  return where === "" ? message : `"${where}": ${message}`;
+}
+
+/** Of a value that may have several forms: what is wrong in the form it comes closest to. */
+function deepest(issue: z.core.$ZodIssue): { path: readonly PropertyKey[]; message: string } {
+  if (issue.code !== "invalid_union") return issue;
+  const inner = issue.errors.flatMap(([first]) => (first ? [deepest(first)] : []));
+  const best = inner.reduce((best, each) => (each.path.length > best.path.length ? each : best), {
+    path: [] as readonly PropertyKey[],
+    message: issue.message,
+  });
+  return { path: [...issue.path, ...best.path], message: best.message };
 }

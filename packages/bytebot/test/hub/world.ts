@@ -5,6 +5,7 @@ import { MemoryLog, withLargeEvents, type Entry } from "../../src/log/index.ts";
 import { inprocPair, type Link } from "../../src/transport/index.ts";
 import type { BytebotError, Event, Kind, PolicyRule } from "../../src/wire/index.ts";
 import { checkLog } from "./invariants.ts";
+import { checkStrict } from "./strict.ts";
 
 /** A clock that moves when the test says so. */
 class ManualClock implements Clock {
@@ -94,6 +95,8 @@ export class World {
   readonly hub: Hub;
   private ids = 0;
   private readonly watching: { stop(): void };
+  /** What a strict provider would have refused (rule CNV-6). */
+  private readonly refusals: unknown[] = [];
 
   constructor(options: WorldOptions = {}) {
     this.hub = new Hub({
@@ -117,7 +120,10 @@ export class World {
   async connect(fields: Partial<Offer> & { name: string }): Promise<Peer> {
     const peer = new Peer(this);
     const receiver = {
-      event: (event: Event) => void peer.got.push(event),
+      event: (event: Event) => {
+        if (event.event_type === "bb_infer_request" && event["observed"] !== true) this.checkRequest(event);
+        peer.got.push(event);
+      },
       fault: (error: BytebotError) => this.reports.push(`peer: ${error.message}`),
       closed: (reason: string) => void (peer.closed = reason),
     };
@@ -169,10 +175,19 @@ export class World {
     return entries;
   }
 
+  private checkRequest(request: Event): void {
+    try {
+      checkStrict(request);
+    } catch (error) {
+      this.refusals.push(error);
+    }
+  }
+
   /** Ends the world; the log has to be a legal one, with everything that began ended unless the test says otherwise. */
   async end({ finished = true } = {}): Promise<void> {
     const entries = await this.entries();
     checkLog(entries, finished);
+    if (this.refusals.length > 0) throw this.refusals[0];
     assert.deepEqual(
       this.reports.filter((line) => /^(fault|peer)/.test(line)),
       [],

@@ -71,6 +71,27 @@ test("a failing render says its code, and an unexpected error is internal, witho
   assert.equal(reported.mock.callCount(), 1);
 });
 
+test("an infer that took the openai shape reads its request by that shape's types (CNV-2)", async () => {
+  const capabilities = { api_shape: "openai" };
+  await using running = await synced({ kind: "infer", capabilities }, (satellite) => {
+    satellite.onInfer(async ({ messages, tools }: bb.OpenaiInferRequestEvent, reply) => {
+      const said = messages.map(({ role }) => role);
+      reply.text(`${said.join(", ")}; ${tools?.map((tool) => tool.function.name).join(", ")}`);
+      return { stop_reason: "end_turn" };
+    });
+  });
+  const { peer } = running;
+  const messages = [
+    { role: "system", content: "Be brief." },
+    { role: "user", content: "hi" },
+  ];
+  const tools = [{ type: "function", function: { name: "read" } }];
+  peer.send({ ...infer("i1"), api_shape: "openai", messages, tools });
+  await peer.next("bb_infer_result");
+  const text = peer.events.filter(({ kind }) => kind === "block_delta").map(({ delta }) => delta);
+  assert.deepEqual(text, ["system, user; read"]);
+});
+
 test("a request id that is in flight is not run twice", async () => {
   let runs = 0;
   const go = Promise.withResolvers<void>();

@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { OpenaiMessage, OpenaiTool, OpenaiToolChoice } from "../convert/openai.ts";
 import { Block, InputBlock, Message, Usage } from "../content.ts";
 import { event, Id, reply, Scope } from "../envelope.ts";
 
@@ -18,32 +19,66 @@ export type ToolChoice = z.infer<typeof ToolChoice>;
 
 const Params = z.record(z.string(), z.unknown());
 
-/** The Hub asks the context component what the model shall see this round (rule TRN-2). */
-export const ContextRenderRequest = event("bb_context_render_request", {
+/** The shape of an event's messages, tools and tool choice; absent means "anthropic" (rule CNV-1). */
+export const ApiShape = z.enum(["anthropic", "openai"]);
+export type ApiShape = z.infer<typeof ApiShape>;
+const canonical = { api_shape: z.literal("anthropic").optional() };
+const openai = { api_shape: z.literal("openai") };
+
+const render = {
   id: Id,
   scope: Scope,
   loop_id: Id,
   round: z.int().nonnegative(),
   infer: z.looseObject({ name: z.string(), capabilities: z.record(z.string(), z.unknown()) }).optional(),
+  history_whole: z.boolean().optional(),
+};
+const AnthropicRenderRequest = event("bb_context_render_request", {
+  ...render,
+  ...canonical,
   tools: z.array(ModelTool),
   history: z.array(Message),
-  history_whole: z.boolean().optional(),
 });
-export type ContextRenderRequest = z.infer<typeof ContextRenderRequest>;
+const OpenaiRenderRequest = event("bb_context_render_request", {
+  ...render,
+  ...openai,
+  tools: z.array(OpenaiTool),
+  history: z.array(OpenaiMessage),
+});
 
-/** Everything but the first three is optional: absent means the Hub's default. `tools` names a subset of those offered. */
-export const ContextRenderResult = reply("bb_context_render_result", {
+/** The Hub asks the context component what the model shall see this round (rule TRN-2). */
+export const ContextRenderRequest = z.discriminatedUnion("api_shape", [AnthropicRenderRequest, OpenaiRenderRequest]);
+export type ContextRenderRequest = z.infer<typeof AnthropicRenderRequest>;
+export type OpenaiRenderRequest = z.infer<typeof OpenaiRenderRequest>;
+
+const rendered = {
   system: z.string().optional(),
-  messages: z.array(Message).optional(),
-  tools: z.array(z.union([z.string(), z.looseObject({ name: z.string() })])).optional(),
-  tool_choice: ToolChoice.optional(),
   infer: z.string().optional(),
   model: z.string().optional(),
   params: Params.optional(),
+};
+const Named = z.union([z.string(), z.looseObject({ name: z.string() })]);
+const AnthropicRenderResult = reply("bb_context_render_result", {
+  ...rendered,
+  ...canonical,
+  messages: z.array(Message).optional(),
+  tools: z.array(Named).optional(),
+  tool_choice: ToolChoice.optional(),
 });
-export type ContextRenderResult = z.infer<typeof ContextRenderResult>;
+const OpenaiRenderResult = reply("bb_context_render_result", {
+  ...rendered,
+  ...openai,
+  messages: z.array(OpenaiMessage).optional(),
+  tools: z.array(z.union([Named, OpenaiTool])).optional(),
+  tool_choice: OpenaiToolChoice.optional(),
+});
 
-export const InferRequest = event("bb_infer_request", {
+/** Everything but the first three is optional: absent means the Hub's default. `tools` names a subset of those offered. */
+export const ContextRenderResult = z.discriminatedUnion("api_shape", [AnthropicRenderResult, OpenaiRenderResult]);
+export type ContextRenderResult = z.infer<typeof AnthropicRenderResult>;
+export type OpenaiRenderResult = z.infer<typeof OpenaiRenderResult>;
+
+const inference = {
   id: Id,
   loop_id: Id,
   scope: Scope,
@@ -51,13 +86,27 @@ export const InferRequest = event("bb_infer_request", {
   round: z.int().nonnegative(),
   attempt: z.int().nonnegative(),
   model: z.string().optional(),
+  params: Params.optional(),
+};
+const AnthropicInferRequest = event("bb_infer_request", {
+  ...inference,
+  ...canonical,
   system: z.string().optional(),
   messages: z.array(Message),
   tools: z.array(ModelTool).optional(),
   tool_choice: ToolChoice.optional(),
-  params: Params.optional(),
 });
-export type InferRequest = z.infer<typeof InferRequest>;
+const OpenaiInferRequest = event("bb_infer_request", {
+  ...inference,
+  ...openai,
+  messages: z.array(OpenaiMessage),
+  tools: z.array(OpenaiTool).optional(),
+  tool_choice: OpenaiToolChoice.optional(),
+});
+
+export const InferRequest = z.discriminatedUnion("api_shape", [AnthropicInferRequest, OpenaiInferRequest]);
+export type InferRequest = z.infer<typeof AnthropicInferRequest>;
+export type OpenaiInferRequest = z.infer<typeof OpenaiInferRequest>;
 
 export const stopReasons = ["end_turn", "tool_use", "max_tokens", "refusal", "interrupted", "error"] as const;
 export const StopReason = z.enum(stopReasons);
