@@ -5,6 +5,9 @@ import { createInterface } from "node:readline";
 const folder = new URL("./fixtures/python/", import.meta.url).pathname;
 const LISTENING = /^listening on (\S+)$/;
 
+/** What a child whose Hub has said bye may take to leave by itself. */
+const LEAVE_MS = 5000;
+
 /** Python satellites that a test starts itself, as whoever runs them on another machine does; ended with it. */
 export class Children implements AsyncDisposable {
   private readonly children: ChildProcess[] = [];
@@ -36,8 +39,11 @@ export class Children implements AsyncDisposable {
 
   async [Symbol.asyncDispose](): Promise<void> {
     const running = this.children.filter(({ exitCode, signalCode }) => exitCode === null && signalCode === null);
-    const ended = running.map((child) => once(child, "exit"));
-    for (const child of running) child.kill("SIGKILL");
-    await Promise.all(ended);
+    const ended = Promise.all(running.map((child) => once(child, "close")));
+    const stuck = setTimeout(() => {
+      for (const child of running) child.kill("SIGKILL");
+    }, LEAVE_MS);
+    await ended;
+    clearTimeout(stuck);
   }
 }

@@ -272,6 +272,7 @@ export class ServedLink implements Link {
       if (this.counts) await within(FLUSH_MS, this.left.promise);
     }
     this.post?.cut();
+    await within(FLUSH_MS, this.posts);
     this.reader.close();
     this.options.closed();
     this.receiver.closed(reason);

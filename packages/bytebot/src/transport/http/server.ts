@@ -8,6 +8,8 @@ import { answer, refuse } from "./served.ts";
 
 const HEADERS_MS = 10_000;
 const REQUEST_MS = 30_000;
+/** What answers on their way may take when the server closes. */
+const CLOSE_MS = 1000;
 const MAX_SOCKETS = 1024;
 const MAX_HEADER_BYTES = 16 * 1024;
 
@@ -66,8 +68,10 @@ export async function listenHttp(options: ListenOptions, route: Route): Promise<
     async close() {
       const closed = once(server, "close");
       server.close();
-      server.closeAllConnections();
+      server.closeIdleConnections();
+      const stuck = setTimeout(() => server.closeAllConnections(), CLOSE_MS);
       await closed;
+      clearTimeout(stuck);
     },
   };
 }
