@@ -34,6 +34,8 @@ interface Sender {
 }
 
 const MAX_REFUSED = 256;
+/** Characters of one part: what is decoded and hashed at once, whatever the line limit. */
+const MAX_PART = 1024 * 1024;
 
 /** Blobs that come in parts, in order, each under its id (rules BLB-2 to BLB-4). */
 export class Uploads {
@@ -86,6 +88,8 @@ export class Uploads {
     const sender = this.senders.get(from);
     this.senders.delete(from);
     for (const [id, upload] of sender?.uploads ?? []) this.forget(from, id, upload);
+    // What is still being finished finds itself forgotten.
+    sender?.uploads.clear();
   }
 
   close(): void {
@@ -120,6 +124,9 @@ export class Uploads {
 
   private take(upload: Upload, { data, part, last }: Part): void {
     if (data === "" && !last) throw new BytebotError("invalid_params", `part ${part} is empty and not the last`);
+    if (data.length > MAX_PART) {
+      throw new BytebotError("too_large", `part ${part} has ${data.length} characters; the limit is ${MAX_PART}`);
+    }
     upload.writing.mustFit(upload.writing.size + Math.floor(base64Bytes(data)));
     for (const bytes of fromBase64(data)) upload.writing.add(bytes);
     upload.next = part + 1;

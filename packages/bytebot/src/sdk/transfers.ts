@@ -173,7 +173,7 @@ export class Transfers {
   }
 
   private async inTurn<T>(signal: AbortSignal | undefined, work: () => Promise<T>): Promise<T> {
-    while (this.running >= MAX_OPEN) await new Promise<void>((resolve) => this.waiting.push(resolve));
+    while (this.running >= MAX_OPEN && !signal?.aborted) await this.turn(signal);
     if (signal?.aborted) throw cancelled(signal);
     if (this.gone) throw this.gone;
     this.running++;
@@ -183,6 +183,22 @@ export class Transfers {
       this.running--;
       this.waiting.shift()?.();
     }
+  }
+
+  /** Resolves when another has ended, or with the signal; whoever goes away takes nobody's turn. */
+  private turn(signal: AbortSignal | undefined): Promise<void> {
+    return new Promise((resolve) => {
+      const next = (): void => {
+        signal?.removeEventListener("abort", leave);
+        resolve();
+      };
+      const leave = (): void => {
+        this.waiting = this.waiting.filter((other) => other !== next);
+        resolve();
+      };
+      this.waiting.push(next);
+      signal?.addEventListener("abort", leave, { once: true });
+    });
   }
 }
 

@@ -96,6 +96,7 @@ test("what is wrong with an upload refuses it once, the rest of it is dropped, a
     ["padding in the middle", "invalid_params", [{ ...part("x", 0, "", true), data: "YQ==YQ==" }]],
     ["an empty part", "invalid_params", [part("x", 0, "a"), part("x", 1, ""), part("x", 2, "b", true)]],
     ["a size over the limit", "too_large", [part("x", 0, "a", false, { size: 2 ** 40 }), part("x", 1, "b", true)]],
+    ["a part over the limit", "too_large", [{ ...part("x", 0, ""), data: "A".repeat(1_048_580) }]],
     ["neither bytes nor a ref", "invalid_event", [{ event_type: "bb_blob", id: "x", scope: "u" }]],
     ["bytes without a place", "invalid_event", [{ event_type: "bb_blob", id: "x", scope: "u", data: "YQ==" }]],
   ];

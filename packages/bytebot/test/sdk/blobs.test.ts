@@ -113,6 +113,13 @@ test("twenty blobs at once go in turn; a reader that stops early, an abort and a
     many.map((bytes) => refOf(bytes)),
   );
   const held = blobs.bytes();
+  const waits = many.map((bytes, n) => ui.putBlob("u", bytes, n < 6 ? {} : { signal: AbortSignal.timeout(0) }));
+  const ends = await Promise.allSettled(waits);
+  assert.deepEqual(
+    ends.slice(0, 6).map(({ status }) => status),
+    Array(6).fill("fulfilled"),
+    "whoever leaves takes nobody's turn",
+  );
   const large = await ui.putBlob("v", picture);
   for (let times = 0; times < 12; times++) {
     const { bytes } = await ui.readBlob("v", large.ref);
