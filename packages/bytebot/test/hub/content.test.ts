@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
 import { test } from "node:test";
+import { MemoryBlobs } from "../../src/log/index.ts";
 import type { Event } from "../../src/wire/index.ts";
 import { inferResult, message, register, toolChunks, World, type Peer, type WorldOptions } from "./world.ts";
 
@@ -207,4 +208,26 @@ test("what waits for its bytes keeps its place: the last words of a tool that le
   assert.deepEqual([ui.all("tool_progress").length, ui.last("tool_result")["status"]], [1, "ok"]);
   assert.equal(infer.all("bb_infer_request").length, 2);
   await end();
+});
+
+test("a store that does not answer costs its sender 30 s and an error; the others do not notice (BLB-7, ENV-10)", async () => {
+  class Silent extends MemoryBlobs {
+    override find(): Promise<never> {
+      return new Promise(() => undefined);
+    }
+  }
+  const world = new World({ blobs: new Silent() });
+  const infer = await world.join("infer");
+  const ui = await world.join("ui");
+  const other = await world.join("ui", { name: "other" });
+  const content = [{ type: "blob", ref: refOf("x"), mime_type: "image/png", size: 1 }];
+  await ui.send({ event_type: "user_event", type: "message", scope: "u", id: "m1", content });
+  await ui.send(message("behind it", "v", { id: "m2" }));
+  await other.send(message("elsewhere", "w", { id: "m3" }));
+  assert.deepEqual([ui.all("bb_ack").length, other.last("bb_ack")["in_reply_to"]], [0, "m3"]);
+  await world.pass(30_000);
+  assert.deepEqual([ui.last("bb_error")["in_reply_to"], ui.last("bb_error")["code"]], ["m1", "unavailable"]);
+  assert.equal(ui.last("bb_ack")["in_reply_to"], "m2");
+  for (const request of infer.all("bb_infer_request")) await infer.send(inferResult(request));
+  await world.end();
 });

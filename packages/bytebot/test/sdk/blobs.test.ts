@@ -198,3 +198,27 @@ test("only wanted media come in place of their references, the newest first whil
   assert.deepEqual(await types({ maxBytes: 1500 }), ["blob", "blob", "blob", "audio", "text"]);
   assert.deepEqual(await types({ types: /^text\// }), ["blob", "file", "blob", "blob", "text"]);
 });
+
+test("bytes that are not those of the ref are refused, and so is a part in another's place (BLB-5)", async () => {
+  await using running = await synced({ kind: "infer" }, () => undefined);
+  const { peer, satellite: infer } = running;
+  const ref = refOf(Buffer.from("abc"));
+  for (const [parts, why] of [
+    [["a", "c", "b"], /the bytes that came are sha256-/],
+    [["a", undefined, "c"], /part 1 of sha256-.* did not come in its turn/],
+  ] as const) {
+    const getting = infer.getBlob("u", ref);
+    const { id } = await peer.next("bb_blob");
+    for (const [part, text] of parts.entries()) {
+      if (text === undefined) continue;
+      const data = Buffer.from(text).toString("base64");
+      peer.send({ event_type: "bb_blob", in_reply_to: id, scope: "u", part, last: part === 2, data });
+    }
+    await assert.rejects(getting, (error) => error instanceof bb.BytebotError && why.test(error.message));
+  }
+  const lost = infer.getBlob("u", ref);
+  await peer.next("bb_blob");
+  await peer.link.close("the Hub is gone");
+  await assert.rejects(lost, { code: "unavailable" });
+  await assert.rejects(infer.getBlob("u", ref), { code: "unavailable" });
+});
