@@ -102,6 +102,29 @@ test("a UI uploads 5 MiB and sends them as its input; the app reads them (BLB-2,
   await assert.rejects(ui.sendUserEvent("v", [own]), { code: "not_found" });
 });
 
+for (const sendAcks of [false, true]) {
+  test(`over HTTP too a blob comes and goes, and a refusal reaches its upload${sendAcks ? ", also where events are acknowledged" : ""} (BLB-2, BLB-3)`, async (t) => {
+    const { bot } = await started(t, [], { blobBytes: 6 * MiB });
+    const url = await bot.serveHttp();
+    const token = bot.addToken({ name: "web", kind: "ui" });
+    const done = Promise.withResolvers<void>();
+    const main = async (): Promise<void> => {
+      const ui = await bb.sync({ kind: "ui" });
+      const ended = ui.start();
+      const { ref } = await ui.putBlob("u", picture, { mimeType: "image/png" });
+      assert.ok(Buffer.from((await ui.getBlob("u", ref)).bytes).equals(picture));
+      async function* tooMuch(): AsyncGenerator<Uint8Array> {
+        for (let n = 0; n < 100; n++) yield picture.subarray(0, 200_000);
+      }
+      await assert.rejects(ui.putBlob("u", tooMuch()), { code: "too_large" });
+      await ui.close();
+      await ended;
+    };
+    bb.dialHttp(main, { url, token, sendAcks, signal: t.signal }).then(done.resolve, done.reject);
+    await done.promise;
+  });
+}
+
 test("twenty blobs at once go in turn; a reader that stops early, an abort and a failed source leave nothing behind (BLB-4)", async (t) => {
   const { bot, blobs } = await started(t, [], { blobBytes: 6 * MiB });
   const ui = await satellite(bot, "ui");
