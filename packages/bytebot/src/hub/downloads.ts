@@ -73,6 +73,7 @@ export class Downloads {
 
   private async send(to: ConnectionId, { id, scope, ref }: Asked, signal: AbortSignal): Promise<void> {
     const blob = await this.blobs.find(scope, ref);
+    if (signal.aborted) return;
     const about = { ref, size: blob.size, mime_type: blob.mimeType };
     const from = this.core.synced(to)?.offer.componentId;
     this.out.observe({ event_type: "bb_blob", id, scope, ...about, from, ts: this.clock.now() });
