@@ -24,6 +24,13 @@ export function textOf(content: Content): string {
 }
 
 function described(block: { type: string; [field: string]: unknown }): string {
-  const kind = typeof block["mime_type"] === "string" ? block["mime_type"] : block.type;
-  return typeof block["size"] === "number" ? `[${kind}, ${block["size"]} bytes]` : `[${kind}]`;
+  const { name, mime_type: kind, size } = block;
+  const known = [name, typeof kind === "string" ? kind : block.type].filter((each) => typeof each === "string");
+  return `[${[...known, ...(typeof size === "number" ? [sizeInWords(size)] : [])].join(", ")}]`;
+}
+
+function sizeInWords(bytes: number): string {
+  if (bytes < 1024) return `${bytes} bytes`;
+  const [large, unit] = bytes < 1024 * 1024 ? [bytes / 1024, "KiB"] : [bytes / 1024 / 1024, "MiB"];
+  return `${large.toFixed(1)} ${unit}`;
 }

@@ -282,3 +282,14 @@ test("leaving keeps what the model had said", () => {
   const left = view(delta("half an"), { act: "leave" });
   assert.deepEqual([lines(left), left.left], [["text: half an"], true]);
 });
+
+test("a blob is shown as one line: its name, its type, its size", () => {
+  const ref = `sha256-${"0".repeat(64)}`;
+  const content = [
+    { type: "text" as const, text: "look:" },
+    { type: "blob" as const, ref, mime_type: "image/png", size: 5_452_595, name: "shot.png" },
+    { type: "blob" as const, ref, mime_type: "text/plain", size: 900 },
+  ];
+  const said = view({ event_type: "user_event", type: "message", scope, id: "m1", content });
+  assert.match(JSON.stringify(said), /look:\\n\[shot\.png, image\/png, 5\.2 MiB\]\\n\[text\/plain, 900 bytes\]/);
+});

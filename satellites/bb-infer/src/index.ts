@@ -28,7 +28,14 @@ export async function main({ opts, signal }: Parameters<bb.Main>[0]): Promise<vo
   void model.get().catch(() => undefined);
   satellite.onInfer(async (request, reply, context) => {
     const provider = await until(model.get(), context.signal);
-    return provider.infer(request, reply, { signal: context.signal, drained: () => satellite.drained() });
+    const { scope, messages } = request;
+    const { media: types } = provider;
+    // The bytes of a blob travel apart: a server has to be sent them.
+    const whole = types ? await satellite.resolveBlobs(scope, messages, { types, signal: context.signal }) : messages;
+    return provider.infer({ ...request, messages: whole }, reply, {
+      signal: context.signal,
+      drained: () => satellite.drained(),
+    });
   });
   try {
     await satellite.start();

@@ -11,6 +11,8 @@ export interface InferContext {
 export interface Provider {
   /** For people: which model answers, and from where. */
   readonly label: string;
+  /** The media it can send on, by MIME type; absent: text alone. Blobs of these types come to it with their bytes. */
+  readonly media?: RegExp;
   /** Streams one reply. Rejects with BytebotError; after an abort with code `cancelled`. */
   infer(request: bb.InferRequestEvent, reply: bb.InferReply, context: InferContext): Promise<bb.InferEnd>;
   /** Frees the model or the connections. Requests still running end first, so abort them before. */

@@ -113,6 +113,30 @@ test(
   },
 );
 
+test(
+  "under a Hub a picture that came as a blob is sent to the server with its bytes, a text's reference is named",
+  { timeout: 60_000 },
+  async (t) => {
+    set(t, key);
+    const server = await playing(t, guarded(answer("A cat.")));
+    const hub = new ByteBot({ report: () => undefined });
+    t.after(() => hub.stop());
+    hub.attachInfer({ ref, opts: guardedOpts(server.baseUrl), env: ["BB_INFER_TEST_KEY"] }, { primary: true });
+    await hub.start();
+    const events = hub.events("u", { types: ["infer_chunk"], signal: AbortSignal.timeout(60_000) });
+    const bytes = Buffer.alloc(3_000_000, "picture");
+    const picture = await hub.putBlob("u", bytes, { mimeType: "image/png" });
+    const notes = await hub.putBlob("u", Buffer.from("notes"), { mimeType: "text/plain" });
+    await hub.send("u", [{ type: "text", text: "What is this?" }, picture, notes]);
+    for await (const event of events) if (event["kind"] === "loop_done") break;
+    const [said] = server.heard[0]!.body["messages"] as { content: Record<string, unknown>[] }[];
+    const [words, image, text] = said!.content;
+    assert.equal(words!["text"], "What is this?");
+    assert.deepEqual(image!["image_url"], { url: `data:image/png;base64,${bytes.toString("base64")}` });
+    assert.match(String(text!["text"]), /^\[text\/plain of 5 bytes, not shown/);
+  },
+);
+
 test("under a Hub the embedded model calls a tool and ends its turn in words", { timeout: 300_000 }, async (t) => {
   const { blocks, done, results } = await turn(t, {
     opts: { provider: "embedded", params: { context_size: 2048 } },

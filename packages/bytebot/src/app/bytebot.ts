@@ -1,10 +1,11 @@
 import { randomUUID } from "node:crypto";
-import { Hub, offer, type CoreLimits, type Offer } from "../hub/index.ts";
-import { MemoryLog, type EventLog } from "../log/index.ts";
+import { Hub, offer, type BlobStream, type CoreLimits, type Offer, type PutOptions } from "../hub/index.ts";
+import { MemoryLog, type BlobStore, type EventLog } from "../log/index.ts";
 import { listenSocket, type SocketServer } from "../transport/index.ts";
 import {
   BytebotError,
   type Ack,
+  type BlobBlock,
   type Block,
   type ComponentInfo,
   type Event,
@@ -30,6 +31,8 @@ export interface ByteBotOptions {
   name?: string;
   /** Default: in memory. */
   log?: EventLog;
+  /** Content by reference. Default: in memory. */
+  blobs?: BlobStore;
   policy?: PolicyRule[];
   /** Where the context is not there, go on with the plain transcript instead of ending the turn. */
   contextFallback?: boolean;
@@ -97,6 +100,7 @@ export class ByteBot {
       name: options.name ?? "bytebot",
       version,
       log: options.log ?? new MemoryLog(),
+      ...(options.blobs ? { blobs: options.blobs } : {}),
       policy: options.policy ?? [],
       contextFallback: options.contextFallback ?? false,
       limits: options.limits ?? {},
@@ -188,6 +192,25 @@ export class ByteBot {
     const call = { event_type: "bb_tool_call_request", scope, name, input };
     // A tool has its own deadline, and a question to a person its own: the Hub always answers.
     return (await this.request(call, options.signal, Infinity)) as unknown as ToolCallResult;
+  }
+
+  /**
+   * Keeps bytes as a blob of the scope; the block it resolves with may stand in `send`. Rejects with `too_large` or
+   * `overloaded` where they are too many.
+   */
+  async putBlob(
+    scope: string,
+    source: Uint8Array | AsyncIterable<Uint8Array>,
+    { name, ...options }: PutOptions & { name?: string } = {},
+  ): Promise<BlobBlock> {
+    const pieces = source instanceof Uint8Array ? [source] : source;
+    const block = await this.hub.blobs.put(this.running().id, scope, undefined, pieces, options);
+    return { ...block, ...(name === undefined ? {} : { name }) };
+  }
+
+  /** A blob of the scope. Rejects with `not_found`. */
+  async getBlob(scope: string, ref: string): Promise<BlobStream> {
+    return this.hub.blobs.get(this.running().id, scope, ref);
   }
 
   /** Joins local programs of this user over a Unix socket, as telemetry with content: `bytebot tail`. */
@@ -327,17 +350,16 @@ export class ByteBot {
     if (error) this.report(`${attachment.name} failed: ${error.message}`);
   }
 
-  private request(event: Event, signal?: AbortSignal, timeoutMs?: number): Promise<Event> {
-    if (!this.owner || this.stopped) {
-      return Promise.reject(
-        new BytebotError(
-          "unavailable",
-          this.stopped ? "the app has stopped" : "the app has not started: await hub.start() first",
-        ),
-      );
-    }
+  private async request(event: Event, signal?: AbortSignal, timeoutMs?: number): Promise<Event> {
     const id = typeof event["id"] === "string" ? event["id"] : `a_${randomUUID()}`;
-    return this.owner.request({ ...event, id }, signal, timeoutMs);
+    return this.running().request({ ...event, id }, signal, timeoutMs);
+  }
+
+  /** The app's own connection. Throws `unavailable` before the start and after the end. */
+  private running(): Owner {
+    if (this.owner && !this.stopped) return this.owner;
+    const why = this.stopped ? "the app has stopped" : "the app has not started: await hub.start() first";
+    throw new BytebotError("unavailable", why);
   }
 
   /** What a satellite with the owner's events may ask of the app itself. */

@@ -13,6 +13,8 @@ interface Waiting {
 export class Owner {
   private readonly waiting = new Map<string, readonly Waiting[]>();
   private link!: Link;
+  /** Its connection at the Hub. */
+  id = "";
 
   static async connect(hub: Hub): Promise<Owner> {
     const owner = new Owner();
@@ -30,7 +32,7 @@ export class Owner {
       controller: false,
       inputCapable: true,
     });
-    await hub.connect(
+    const connection = await hub.connect(
       from,
       async (hubReceiver) => {
         const pair = inprocPair("app", hubReceiver, receiver);
@@ -48,6 +50,7 @@ export class Owner {
       },
       AbortSignal.timeout(ANSWER_MS),
     );
+    owner.id = connection.id;
     await synced.promise;
     return owner;
   }

@@ -55,7 +55,7 @@ export function sync(core: Core, id: ConnectionId, event: Sync): void {
     input_capable: grant.inputCapable,
     primary: grant.primary,
     controller: grant.controller,
-    limits: { ...limits },
+    limits: { ...limits, blob_bytes: core.limits.blobBytes },
     hub: { name: core.options.name, version: core.options.version },
   });
   if (grant.kind === "ui" || grant.kind === "telemetry") join(core, synced);

@@ -1,4 +1,4 @@
-import { cellOf, tenantOf, type BytebotError, type Event } from "../wire/index.ts";
+import { cellOf, RESULT_BYTES, tenantOf, type BytebotError, type Event } from "../wire/index.ts";
 import { Recent } from "./recent.ts";
 import { MAX_ENTRY_EVENTS } from "../log/index.ts";
 import type { Batch, ConnectionId, Effect } from "./effects.ts";
@@ -32,7 +32,14 @@ export interface CoreLimits {
   queue: number;
   callsPerLoop: number;
   sameCalls: number;
+  /** Bytes of a tool's result that the model is shown. */
   resultBytes: number;
+  /** Bytes of one blob. */
+  blobBytes: number;
+  /** Blobs on their way at once at one connection, either way. */
+  blobTransfers: number;
+  /** Silence after which a blob on its way is given up. */
+  blobIdleMs: number;
   /** Characters of one answer that are kept: its deltas beyond them are refused. */
   answer: number;
   /** Open in one conversation. */
@@ -52,7 +59,10 @@ export const defaultLimits: CoreLimits = {
   queue: 100,
   callsPerLoop: 50,
   sameCalls: 5,
-  resultBytes: 128 * 1024,
+  resultBytes: RESULT_BYTES,
+  blobBytes: 64 * 1024 * 1024,
+  blobTransfers: 8,
+  blobIdleMs: 30_000,
   answer: 16 * 1024 * 1024,
   questions: 100,
 };

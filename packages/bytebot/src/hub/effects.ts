@@ -24,6 +24,8 @@ export type Effect =
   | { type: "control"; to: ConnectionId; event: Event }
   /** A mistake of ours, for the people who run the Hub: whoever met it is told `internal`. */
   | { type: "fault"; error: unknown }
+  /** Bytes of a blob, a wish for them, or the end of either. */
+  | { type: "blob"; from: ConnectionId; event: Event }
   | { type: "history"; to: ConnectionId; event: Event };
 
 /**

@@ -1,11 +1,14 @@
 import { randomUUID } from "node:crypto";
-import { withLargeEvents, type EventLog } from "../log/index.ts";
+import { MemoryBlobs, withLargeEvents, type BlobStore, type EventLog } from "../log/index.ts";
 import type { Connect, Link, Receiver } from "../transport/index.ts";
 import { BytebotError, type Event, type HistoryRequest, type PolicyRule } from "../wire/index.ts";
+import { Blobs } from "./blobs.ts";
 import { Cells } from "./cells.ts";
 import { Core, defaultLimits, type CoreLimits } from "./core.ts";
 import type { Batch, ConnectionId, Effect } from "./effects.ts";
 import type { Offer } from "./grants.ts";
+import { Inbox } from "./inbox.ts";
+import { Intake } from "./intake.ts";
 import { page } from "./page.ts";
 import { present } from "./present.ts";
 import { Readers, SLOW_BYTES, type Watcher } from "./readers.ts";
@@ -16,6 +19,8 @@ export interface HubOptions {
   name: string;
   version: string;
   log: EventLog;
+  /** Content by reference; default: in memory. */
+  blobs?: BlobStore;
   policy?: PolicyRule[];
   contextFallback?: boolean;
   limits?: Partial<CoreLimits>;
@@ -47,6 +52,7 @@ interface Open {
   link: Link | undefined;
   /** What came before `connect` had answered with the link. */
   early: Event[];
+  inbox: Inbox;
   ready: PromiseWithResolvers<void>;
   closed: PromiseWithResolvers<Ended>;
   expected: boolean;
@@ -57,6 +63,9 @@ interface Open {
 /** What a log may take to answer when the Hub closes: a little more than an append is repeated. */
 const CLOSE_MS = 35_000;
 
+/** Events that may wait behind one whose bytes are being kept. */
+const MAX_WAITING = 10_000;
+
 /** Of one connection, line by line; of the rest the number is told at its end, so that noise cannot flood a terminal. */
 const MAX_FAULTS_TOLD = 10;
 
@@ -65,6 +74,9 @@ const SENT_ON = new Set(["bb_infer_request", "bb_tool_call_request"]);
 
 /** The runner around the pure core: links in, links out, a log, timers, a clock. */
 export class Hub {
+  /** Content by reference, for whoever carries it otherwise than as events. */
+  readonly blobs: Blobs;
+  private readonly intake: Intake;
   private readonly core: Core;
   private readonly options: HubOptions;
   private readonly log: EventLog;
@@ -100,6 +112,13 @@ export class Hub {
       breach: (id, event) =>
         this.report(`fault: the sink stopped a ${event.event_type} that was not for connection ${id}`),
     });
+    this.blobs = new Blobs(this.core, options.blobs ?? new MemoryBlobs(), this.clock, {
+      link: (id) => this.open.get(id)?.link,
+      deliver: (id, event) => this.readers.deliverTo(id, event),
+      refuse: (connection, event, error) => this.input({ type: "refused", connection, event, error }),
+      observe: (event) => this.readers.observe(event),
+    });
+    this.intake = new Intake(this.core, this.blobs, this.clock);
   }
 
   /** Opens a link to a component and begins the handshake; rejects where it cannot be reached. */
@@ -110,6 +129,7 @@ export class Hub {
       offer,
       link: undefined,
       early: [],
+      inbox: new Inbox(),
       ready: Promise.withResolvers(),
       closed: Promise.withResolvers(),
       expected: false,
@@ -125,7 +145,7 @@ export class Hub {
       this.gone(id, BytebotError.from(error).message);
       throw error;
     }
-    for (const event of open.early.splice(0)) this.input({ type: "event", connection: id, event });
+    for (const event of open.early.splice(0)) this.arrived(id, open, event);
     return {
       id,
       ready: open.ready.promise,
@@ -167,13 +187,14 @@ export class Hub {
     }
     this.timers.clearAll();
     this.readers.watchers.clear();
+    await this.blobs.close();
     await this.log.close();
   }
 
   private receiver(id: ConnectionId, open: Open): Receiver {
     return {
       event: (event) => {
-        if (open.link) this.input({ type: "event", connection: id, event });
+        if (open.link) this.arrived(id, open, event);
         else open.early.push(event);
       },
       fault: (error) => {
@@ -192,12 +213,32 @@ export class Hub {
     this.open.delete(id);
     const untold = open.faults - MAX_FAULTS_TOLD;
     if (untold > 0) this.report(`${open.offer.name}: ${untold} more lines that were no events`);
-    this.input({ type: "closed", connection: id, reason });
-    open.ready.reject(new BytebotError("unavailable", `${open.offer.name} ended before it was ready: ${reason}`));
-    open.closed.resolve({ reason, expected: open.expected });
+    this.blobs.closed(id);
+    // After what it had sent, which may still be on its way in.
+    open.inbox.add(() => {
+      this.input({ type: "closed", connection: id, reason });
+      open.ready.reject(new BytebotError("unavailable", `${open.offer.name} ended before it was ready: ${reason}`));
+      open.closed.resolve({ reason, expected: open.expected });
+      return undefined;
+    });
   }
 
-  private input(input: StepInput): void {
+  /** An event has come: its content is looked through, and then it is the core's, in the order of its connection. */
+  private arrived(id: ConnectionId, open: Open, event: Event): void {
+    open.inbox.add(() => this.takeIn(id, event));
+    if (open.inbox.length > MAX_WAITING) this.end(id, `${MAX_WAITING} events wait for the store of blobs`);
+  }
+
+  private takeIn(id: ConnectionId, event: Event): Promise<void> | undefined {
+    const taken = this.intake.take(id, event);
+    if (!taken) return this.input({ type: "event", connection: id, event });
+    return taken.then(
+      (settled) => this.input({ type: "event", connection: id, event: settled }),
+      (error: unknown) => this.input({ type: "refused", connection: id, event, error: BytebotError.from(error) }),
+    );
+  }
+
+  private input(input: StepInput): undefined {
     this.guarded(() => {
       for (const batch of step(this.core, this.clock.now(), input)) this.cells.add(batch);
     });
@@ -267,6 +308,8 @@ export class Hub {
         return this.control(effect.to, effect.event);
       case "fault":
         return this.fault(effect.error);
+      case "blob":
+        return this.blobs.receive(effect.from, effect.event);
       case "history":
         return this.history(effect.to, effect.event as HistoryRequest & Event);
     }

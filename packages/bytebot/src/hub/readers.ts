@@ -83,6 +83,12 @@ export class Readers {
     }
   }
 
+  /** To a connection by its id, if it is still there. */
+  deliverTo(id: ConnectionId, event: Event): void {
+    const to = this.core.synced(id);
+    if (to) this.deliver(to, event);
+  }
+
   deliver(to: Synced, event: Event): void {
     const link = this.out.link(to.id);
     if (!link) return;

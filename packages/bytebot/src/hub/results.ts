@@ -8,7 +8,6 @@ import {
   type WireError,
 } from "../wire/index.ts";
 import type { Core } from "./core.ts";
-import { cut } from "./cut.ts";
 import { mustFitTranscript } from "./fit.ts";
 import { textBlock } from "./history.ts";
 import { cancelQuestions } from "./questions.ts";
@@ -35,7 +34,7 @@ export function result(core: Core, connection: Synced, event: ToolCallResult): v
   const said = transcribable(event.content ?? []);
   const content =
     said.length > 0 || event.success ? said : [textBlock(event.error?.message ?? "The tool failed without a reason.")];
-  end(core, conversation, call, status, cut(content as Block[], core.limits.resultBytes), false, event.error);
+  end(core, conversation, call, status, content as Block[], false, event.error);
 }
 
 /** A result that no transcript can hold is replaced by the reason: the call has ended all the same. */

@@ -34,6 +34,8 @@ import { allCallsEnded, finish, inferred, rendered } from "./turn.ts";
 export type StepInput =
   | { type: "opened"; connection: ConnectionId; offer: Offer }
   | { type: "event"; connection: ConnectionId; event: Event }
+  /** It could not be taken in: its sender is told. */
+  | { type: "refused"; connection: ConnectionId; event: Event; error: BytebotError }
   | { type: "closed"; connection: ConnectionId; reason: string }
   | { type: "joined"; connection: ConnectionId; cell: string }
   | { type: "log_failed"; cell: string; lost: readonly Event[]; error: BytebotError }
@@ -54,6 +56,8 @@ function begin(core: Core, input: StepInput): void {
       return connections.opened(core, input.connection, input.offer);
     case "event":
       return receive(core, input.connection, input.event);
+    case "refused":
+      return core.refuse(input.connection, input.error, nameOf(input.event));
     case "closed":
       return connections.closed(core, input.connection, input.reason);
     case "joined":
@@ -85,11 +89,16 @@ function receive(core: Core, id: ConnectionId, event: Event): void {
     }
   } catch (error) {
     if (!(error instanceof BytebotError)) core.effect(undefined, { type: "fault", error });
-    core.refuse(id, BytebotError.from(error), event["id"] ?? event["in_reply_to"] ?? event["call_id"]);
+    core.refuse(id, BytebotError.from(error), nameOf(event));
     if (connection.state === "new" && event.event_type === "bb_sync") {
       core.effect(undefined, { type: "close", to: id, reason: BytebotError.from(error).message });
     }
   }
+}
+
+/** What a refusal names as what it answers (rule ERR-2). */
+function nameOf(event: Event): unknown {
+  return event["id"] ?? event["in_reply_to"] ?? event["call_id"];
 }
 
 function firstEvent(core: Core, id: ConnectionId, event: Event): void {
@@ -275,9 +284,10 @@ function deliver(core: Core, connection: Synced, event: Event): void {
         bye: true,
       });
     case "bb_error":
-      return core.effect(undefined, { type: "observe", event: { ...event, from: connection.offer.componentId } });
+      core.effect(undefined, { type: "observe", event: { ...event, from: connection.offer.componentId } });
+      return core.effect(undefined, { type: "blob", from: connection.id, event });
     case "bb_blob":
-      throw new BytebotError("unavailable", "bb_blob: this Hub does not take blobs yet; keep content below 256 KiB");
+      return core.effect(undefined, { type: "blob", from: connection.id, event });
     default:
       return; // bb_ack and bb_pong ask for nothing
   }

@@ -1,3 +1,4 @@
+export * from "./blobs.ts";
 export * from "./large.ts";
 export * from "./log.ts";
 export * from "./memory.ts";

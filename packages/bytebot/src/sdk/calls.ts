@@ -1,22 +1,23 @@
-import type { Event, InputBlock, InputResult, LineLimits, ToolCallRequest } from "../wire/index.ts";
+import { bytesOf, INLINE_BYTES, RESULT_BYTES, shorten, sizeOf } from "../wire/index.ts";
+import type { InputBlock, InputResult, Keep, RawBlock, ToolCallRequest } from "../wire/index.ts";
 import type { Work } from "./answers.ts";
 import type { Connection } from "./connection.ts";
-import { lineBytes, newId } from "./outgoing.ts";
+import { newId } from "./outgoing.ts";
 import { failedAnswer } from "./serve.ts";
 import { isZod, jsonSchema, type Question, type Tool, type ToolCall } from "./tools.ts";
 
 const MAX_PROGRESS = 16 * 1024;
+/** What a result holds beside its content, in bytes. */
+const ENVELOPE = 2048;
 
 /** One call of a tool, from its request to its result. */
 export function callWork(connection: Connection, request: ToolCallRequest, key: string, tool: Tool): Work {
   return {
     key,
     run: async (signal) => {
-      const content = await tool.run(request.input, new Call(connection, request.scope, key, signal));
-      return fit(
-        { event_type: "bb_tool_call_result", call_id: key, success: true, status: "ok", content },
-        connection.limits,
-      );
+      const output = await tool.run(request.input, new Call(connection, request.scope, key, signal));
+      const content = await fit(output, connection, request.scope, signal);
+      return { event_type: "bb_tool_call_result", call_id: key, success: true, status: "ok", content };
     },
     failed: (error) => failedAnswer(request, error),
   };
@@ -62,37 +63,43 @@ class Call implements ToolCall {
   }
 }
 
-/** A result over the line limit loses its end, with a note in its place: a dead line would tell the model nothing. */
-function fit(result: Event & { content: InputBlock[] }, limits: LineLimits): Event {
-  const whole = lineBytes(result);
-  if (whole <= limits.line_bytes) return result;
-  const note: InputBlock = {
-    type: "text",
-    text: `[cut: the whole result has ${whole} bytes, the limit is ${limits.line_bytes}]`,
+/** A result that would not fit its line, or whose media travel apart: what is too large goes ahead as blobs (rule TOL-10). */
+async function fit(
+  content: RawBlock[],
+  connection: Connection,
+  scope: string,
+  signal: AbortSignal,
+): Promise<InputBlock[]> {
+  const { line_bytes } = connection.limits;
+  const keep: Keep = async ({ size, mimeType, pieces }) => {
+    const kept = await connection.blobs.put(scope, each(pieces), { size, mimeType, signal });
+    signal.throwIfAborted();
+    return kept;
   };
-  const kept: InputBlock[] = [];
-  const fits = (block: InputBlock) => lineBytes({ ...result, content: [...kept, block, note] }) <= limits.line_bytes;
-  for (const block of result.content) {
-    if (!fits(block)) {
-      const text = block.type === "text" ? longest(String(block["text"]), limits.line_bytes, fits) : "";
-      if (text !== "") kept.push({ type: "text", text });
-      break;
-    }
-    kept.push(block);
-  }
-  return { ...result, content: [...kept, note] };
+  const blocks = isTooLarge(content, line_bytes) ? await shorten(content, RESULT_BYTES, keep) : content;
+  signal.throwIfAborted();
+  return blocks.map((block): InputBlock => {
+    const { data } = block as { data?: unknown };
+    if (!(data instanceof Uint8Array)) return block as InputBlock;
+    return { ...block, data: Buffer.from(data).toString("base64") } as InputBlock;
+  });
 }
 
-/** The longest beginning that fits, of at most `most` UTF-16 units. */
-function longest(text: string, most: number, fits: (block: InputBlock) => boolean): string {
-  let low = 0;
-  let high = Math.min(text.length, most);
-  while (low < high) {
-    const middle = Math.ceil((low + high) / 2);
-    if (fits({ type: "text", text: text.slice(0, middle) })) low = middle;
-    else high = middle - 1;
-  }
-  return cut(text, low);
+function isTooLarge(content: RawBlock[], lineBytes: number): boolean {
+  if (
+    content.some(({ type, data }: { type: string; data?: unknown }) => type !== "text" && bytesOf(data) > INLINE_BYTES)
+  )
+    return true;
+  // A character may take six bytes on the wire, as an escape: few results need the exact count.
+  const size = sizeOf(content);
+  if (size > lineBytes) return true;
+  if (size * 6 <= lineBytes - ENVELOPE) return false;
+  const plain = content.map((block) => ({ ...block, data: undefined }));
+  return lineBytes - ENVELOPE < Buffer.byteLength(JSON.stringify(plain)) + size - sizeOf(plain as RawBlock[]);
+}
+
+async function* each(pieces: Iterable<Uint8Array>): AsyncGenerator<Uint8Array> {
+  yield* pieces;
 }
 
 /** At most `length` UTF-16 units, never half a character. */

@@ -1,17 +1,30 @@
 import { BytebotError } from "../wire/index.ts";
-import type { Ack, Block, Event, EventOf, InputStrict, Kind, SyncAck, WireError } from "../wire/index.ts";
+import type {
+  Ack,
+  BlobBlock,
+  Block,
+  Event,
+  EventOf,
+  InputStrict,
+  Kind,
+  Message,
+  SyncAck,
+  WireError,
+} from "../wire/index.ts";
 import { Answers, type Work } from "./answers.ts";
 import { callWork } from "./calls.ts";
 import type { Connection } from "./connection.ts";
 import { newId } from "./outgoing.ts";
 import { announcesIncremental, Histories } from "./histories.ts";
 import type { RequestOptions } from "./requests.ts";
+import { resolveBlobs } from "./resolve.ts";
 import type { Context, Satellite, SendOptions } from "./satellite.ts";
 import { inScope, resolveScope } from "./scoped.ts";
 import { failedAnswer, handlerWork, inferWork, missingWork, renderWork, requestKey } from "./serve.ts";
 import type { AnyInfer, AnyRender } from "./serve.ts";
 import type { Tool } from "./tools.ts";
 import { ToolSet } from "./toolset.ts";
+import type { BlobReading } from "./transfers.ts";
 
 type Handler = (event: never, context: Context) => void | Promise<void>;
 
@@ -96,6 +109,27 @@ export class ConnectedSatellite implements Satellite {
   async answer(question: InputStrict, outcome: "accepted" | "declined", value?: unknown): Promise<Ack> {
     const { id, scope } = question;
     return this.acknowledged({ event_type: "input_reply", id: newId("a"), in_reply_to: id, scope, outcome, value });
+  }
+
+  async putBlob(...[scope, source, options]: Parameters<Satellite["putBlob"]>): Promise<BlobBlock> {
+    return this.connection.blobs.put(resolveScope(scope), source, options);
+  }
+
+  async readBlob(...[scope, ref, options]: Parameters<Satellite["readBlob"]>): Promise<BlobReading> {
+    return this.connection.blobs.read(resolveScope(scope), ref, options?.signal);
+  }
+
+  async getBlob(...args: Parameters<Satellite["getBlob"]>): Promise<{ mimeType: string; bytes: Uint8Array }> {
+    const { mimeType, bytes } = await this.readBlob(...args);
+    const pieces: Uint8Array[] = [];
+    for await (const piece of bytes) pieces.push(piece);
+    return { mimeType, bytes: Buffer.concat(pieces) };
+  }
+
+  async resolveBlobs(...[scope, messages, options = {}]: Parameters<Satellite["resolveBlobs"]>): Promise<Message[]> {
+    const meant = resolveScope(scope);
+    const read = async (ref: string) => (await this.getBlob(meant, ref, { signal: options.signal })).bytes;
+    return resolveBlobs(messages, read, options);
   }
 
   send(event: Event): void {

@@ -4,6 +4,7 @@ import { ackNameOf, as, beforeSync, BytebotError, wide } from "../wire/index.ts"
 import type { Event, LineLimits, SyncAck, WireError } from "../wire/index.ts";
 import { newId, outgoing } from "./outgoing.ts";
 import { cancelled, Requests, type RequestOptions } from "./requests.ts";
+import { Transfers } from "./transfers.ts";
 
 const SYNC_MS = 10_000;
 const MAX_HELD = 10_000;
@@ -13,7 +14,8 @@ export class Connection implements Receiver {
   /** Resolves with the reason once the connection is closed. */
   readonly ended: Promise<string>;
   /** What a line may hold that is sent; in force from the acknowledgement on. */
-  limits: LineLimits = beforeSync;
+  limits: LineLimits & { blob_bytes?: number | undefined } = beforeSync;
+  readonly blobs: Transfers = new Transfers(this);
   private readonly link: Link;
   private readonly acks: boolean;
   private readonly requests = new Requests();
@@ -122,6 +124,7 @@ export class Connection implements Receiver {
     const error = new BytebotError("unavailable", `the connection closed: ${why}`);
     this.handshake?.reject(error);
     this.requests.close(error);
+    this.blobs.close(error);
     this.gone.abort(error);
     this.settleEnded(why);
   }
@@ -144,9 +147,11 @@ export class Connection implements Receiver {
         void this.finish(typeof event["reason"] === "string" ? event["reason"] : "the Hub said goodbye");
         return true;
       case "bb_error":
-        if (!this.handshake) return this.requests.settle(event);
+        if (!this.handshake) return this.blobs.settle(event) || this.requests.settle(event);
         this.handshake.reject(BytebotError.fromWire(event as unknown as WireError));
         return true;
+      case "bb_blob":
+        return this.blobs.settle(event);
       default:
         this.requests.settle(event);
         return false;

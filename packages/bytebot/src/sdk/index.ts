@@ -3,11 +3,13 @@ export { loadInproc, startInproc, type Ambient, type Main } from "./ambient.ts";
 export { dialHttp, serveHttp, type DialHttpOptions, type ServeHttpOptions, type Serving } from "./http.ts";
 export type { InferEnd, InferReply, ToolUseReply } from "./reply.ts";
 export type { RequestOptions } from "./requests.ts";
+export type { ResolveOptions } from "./resolve.ts";
 export { run } from "./run.ts";
-export type { Context, OpenaiRenderReply, RenderReply, Satellite, SendOptions } from "./satellite.ts";
+export type { BlobOptions, Context, OpenaiRenderReply, RenderReply, Satellite, SendOptions } from "./satellite.ts";
 export { currentScope, scoped } from "./scoped.ts";
 export { sync, type SyncOptions } from "./sync.ts";
 export { defineTool, type Question, type Tool, type ToolCall, type ToolOutput } from "./tools.ts";
+export type { BlobReading, BlobSource, PutBlobOptions } from "./transfers.ts";
 
 export { BytebotError, encloses, toScope, type ErrorCode, type WireError } from "../wire/index.ts";
 export type {

@@ -1,5 +1,6 @@
 import type {
   Ack,
+  BlobBlock,
   Block,
   ContextRenderRequest,
   ContextRenderResult,
@@ -8,10 +9,12 @@ import type {
   EventType,
 } from "../wire/index.ts";
 import type { OpenaiInferRequest, OpenaiRenderRequest, OpenaiRenderResult } from "../wire/index.ts";
-import type { InferChunk, InferRequest, InputStrict, SyncAck } from "../wire/index.ts";
+import type { InferChunk, InferRequest, InputStrict, Message, SyncAck } from "../wire/index.ts";
 import type { InferEnd, InferReply } from "./reply.ts";
 import type { RequestOptions } from "./requests.ts";
+import type { ResolveOptions } from "./resolve.ts";
 import type { Tool } from "./tools.ts";
+import type { BlobReading, BlobSource, PutBlobOptions } from "./transfers.ts";
 
 /** `signal` aborts when the Hub cancels what the handler works on, or the connection closes. */
 export interface Context {
@@ -36,6 +39,10 @@ export interface SendOptions {
   id?: string | undefined;
   /** While a turn runs; absent: the scope's policy. */
   mode?: "queue" | "steer" | "replace" | "refuse" | undefined;
+}
+
+export interface BlobOptions {
+  signal?: AbortSignal | undefined;
 }
 
 /**
@@ -73,6 +80,17 @@ export interface Satellite extends AsyncDisposable {
   /** Stops what runs in the scope and below. */
   interrupt(scope: string | null, reason?: string): Promise<Ack>;
   answer(question: InputStrict, outcome: "accepted" | "declined", value?: unknown): Promise<Ack>;
+  /**
+   * Keeps bytes as a blob of the scope; the block it resolves with may stand in an input, a result, an answer there.
+   * Rejects with `too_large` or `overloaded` where they are too many.
+   */
+  putBlob(scope: string | null, source: BlobSource, options?: PutBlobOptions): Promise<BlobBlock>;
+  /** All bytes of a blob of the scope. Rejects with `not_found`. */
+  getBlob(scope: string | null, ref: string, options?: BlobOptions): Promise<{ mimeType: string; bytes: Uint8Array }>;
+  /** The same as a stream: what is behind is held here, so that nothing else waits. */
+  readBlob(scope: string | null, ref: string, options?: BlobOptions): Promise<BlobReading>;
+  /** The messages with the bytes of their blobs in place, for whoever has to send them on: an infer. */
+  resolveBlobs(scope: string | null, messages: readonly Message[], options?: ResolveOptions): Promise<Message[]>;
   /** Any event, as it is on the wire. Throws BytebotError where it cannot cross. */
   send(event: Event): void;
   /** Any event, under a fresh `id` where it has none; resolves with what answers it, also where that says `success: false`. */

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { BytebotError, InputBlock, type Block, type InputResult, type ToolDefinition } from "../wire/index.ts";
+import { BytebotError, InputBlock, type InputResult, type RawBlock, type ToolDefinition } from "../wire/index.ts";
 
 /** What `run` is given beside its input. */
 export interface ToolCall {
@@ -20,14 +20,18 @@ export interface Question {
   options?: string[] | undefined;
 }
 
-/** A string is text, blocks are themselves, any other value becomes JSON text, undefined no content. */
-export type ToolOutput = string | Block[] | object | number | boolean | null | undefined | void;
+/**
+ * A string is text, bytes are a file, blocks are themselves (an image's `data` may be bytes, or base64), any other value
+ * becomes JSON text, undefined no content. However much it is: what is too large for a result is kept as blobs, and the
+ * model sees the beginning of a text.
+ */
+export type ToolOutput = string | Uint8Array | RawBlock[] | object | number | boolean | null | undefined | void;
 
 /** Made by `defineTool`. */
 export interface Tool {
   readonly definition: ToolDefinition;
   /** Throws BytebotError `invalid_params`, in words for the model, where the input is not of its schema. */
-  run(input: unknown, call: ToolCall): Promise<InputBlock[]>;
+  run(input: unknown, call: ToolCall): Promise<RawBlock[]>;
 }
 
 interface Described {
@@ -105,12 +109,16 @@ async function parse(schema: z.core.$ZodType, value: unknown): Promise<unknown> 
   throw new BytebotError("invalid_params", `the arguments are not valid:\n${z.prettifyError(result.error)}`);
 }
 
-function toBlocks(output: ToolOutput): InputBlock[] {
+function toBlocks(output: ToolOutput): RawBlock[] {
   if (output === undefined || output === "") return [];
   if (typeof output === "string") return [{ type: "text", text: output }];
-  if (Array.isArray(output) && output.length > 0 && output.every((item) => InputBlock.safeParse(item).success)) {
-    return output as InputBlock[];
-  }
+  if (output instanceof Uint8Array) return [{ type: "file", mime_type: "application/octet-stream", data: output }];
+  if (Array.isArray(output) && output.length > 0 && output.every(isBlock)) return output as RawBlock[];
   const text = JSON.stringify(output) as string | undefined; // undefined for a function
   return text === undefined ? [] : [{ type: "text", text }];
+}
+
+function isBlock(item: unknown): boolean {
+  const bytes = typeof item === "object" && item !== null && "data" in item && item.data instanceof Uint8Array;
+  return InputBlock.safeParse(bytes ? { ...item, data: "" } : item).success;
 }

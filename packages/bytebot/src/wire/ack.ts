@@ -9,6 +9,7 @@ export function nameOf(event: Event): string | undefined {
 /** Pieces of something larger, and the connection's own: whoever sends them does not wait to hear that they came. */
 const UNACKNOWLEDGED = new Set([
   "infer_chunk",
+  "bb_blob",
   "bb_tool_progress",
   "tool_progress",
   "bb_sync",

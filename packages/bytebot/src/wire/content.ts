@@ -1,11 +1,15 @@
 import { z } from "zod";
 
-/** Content by reference: the bytes travel apart, under the scope's check (rule FRM-9). `size` in bytes. */
+/** `sha256-` and the hash of the bytes in lower-case hex. */
+export const BlobRef = z.string().regex(/^sha256-[0-9a-f]{64}$/, "a ref is sha256- and 64 lower-case hex digits");
+
+/** Content by reference: the bytes travel apart, under the scope's check (rule BLB-1). `size` in bytes; `name` for people. */
 export const BlobBlock = z.looseObject({
   type: z.literal("blob"),
-  ref: z.string().regex(/^sha256-[0-9a-f]{64}$/),
+  ref: BlobRef,
   mime_type: z.string(),
   size: z.int().nonnegative(),
+  name: z.string().max(256).optional(),
 });
 export type BlobBlock = z.infer<typeof BlobBlock>;
 

@@ -1,5 +1,6 @@
 /** The wire: events, framing, errors, scopes. Imports nothing but zod. */
 export * from "./ack.ts";
+export * from "./bytes.ts";
 export * from "./check.ts";
 export * from "./codec.ts";
 export * from "./content.ts";
@@ -12,4 +13,5 @@ export * from "./framer.ts";
 export * from "./kinds.ts";
 export * from "./limits.ts";
 export * from "./scope.ts";
+export * from "./shorten.ts";
 export * from "./validate.ts";

@@ -19,3 +19,10 @@ export const MAX_BLOCK_INDEX = 4095;
 export function limitsFor(kind: string): LineLimits {
   return kind === "context" || kind === "infer" ? wide : standard;
 }
+
+/** Media of more bytes than this are kept as blobs, and a reference is passed on (rule BLB-1). */
+export const INLINE_BYTES = 256 * 1024;
+/** What of a tool's result is shown to the model, in bytes; the whole is kept as blobs (rule TOL-10). */
+export const RESULT_BYTES = 128 * 1024;
+/** Bytes of one part of a blob that a writer of ours sends: as base64, 256 KiB. */
+export const PART_BYTES = 192 * 1024;

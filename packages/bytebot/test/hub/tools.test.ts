@@ -1,6 +1,5 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { cut } from "../../src/hub/cut.ts";
 import type { Event } from "../../src/wire/index.ts";
 import { inferResult, message, register, toolChunks, toolResult, World, type Peer } from "./world.ts";
 
@@ -289,32 +288,4 @@ test("a child turn runs below its call and answers it; any other scope is forbid
   await finish(infer);
   assert.equal(ui.last("infer_chunk")["scope"], "u");
   await world.end();
-});
-
-test("a result over the limit is cut at a code point and says so (TOL-10, hard cases 7 and 32)", () => {
-  const [block] = cut([{ type: "text", text: "😀".repeat(100) }], 50) as unknown as [{ text: string }];
-  assert.ok(block.text.isWellFormed());
-  assert.ok(!block.text.includes("\uFFFD"));
-  assert.match(block.text, /^😀{5,12}\n\[cut: 400 bytes in all, limit 50\]$/u);
-  assert.deepEqual(
-    cut(
-      [
-        { type: "text", text: "" },
-        { type: "text", text: "ok" },
-      ],
-      1000,
-    ),
-    [
-      { type: "text", text: "" },
-      { type: "text", text: "ok" },
-    ],
-  );
-  const [, image] = cut(
-    [
-      { type: "text", text: "a" },
-      { type: "image", mime_type: "image/png", data: "x".repeat(200) },
-    ],
-    100,
-  );
-  assert.match(String((image as { text: string }).text), /image of \d+ bytes left out/);
 });

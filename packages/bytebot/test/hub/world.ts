@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { setImmediate as turnOfTheLoop } from "node:timers/promises";
 import { Hub, offer, type Clock, type CoreLimits, type HubOptions, type Offer } from "../../src/hub/index.ts";
-import { MemoryLog, withLargeEvents, type Entry } from "../../src/log/index.ts";
+import { MemoryBlobs, MemoryLog, withLargeEvents, type BlobStore, type Entry } from "../../src/log/index.ts";
 import { inprocPair, type Link } from "../../src/transport/index.ts";
 import type { BytebotError, Event, Kind, PolicyRule } from "../../src/wire/index.ts";
 import { checkLog } from "./invariants.ts";
@@ -83,6 +83,7 @@ export interface WorldOptions {
   limits?: Partial<CoreLimits>;
   policy?: PolicyRule[];
   contextFallback?: boolean;
+  blobs?: BlobStore;
   control?: NonNullable<HubOptions["control"]>;
 }
 
@@ -90,6 +91,7 @@ export interface WorldOptions {
 export class World {
   readonly clock = new ManualClock();
   readonly log = new MemoryLog();
+  readonly blobs = new MemoryBlobs();
   readonly seen: Event[] = [];
   readonly reports: string[] = [];
   readonly hub: Hub;
@@ -103,6 +105,7 @@ export class World {
       name: "world",
       version: "0",
       log: this.log,
+      blobs: this.blobs,
       clock: this.clock,
       newId: (prefix) => `${prefix}_${++this.ids}`,
       report: (line) => this.reports.push(line),

@@ -8,8 +8,17 @@ import { wide, type Event, type Kind } from "../../src/wire/index.ts";
 import { becomes, Ears } from "../transport/ears.ts";
 import { World } from "../hub/world.ts";
 
+interface Stalled {
+  attached: Attached;
+  /** Its end of the socket. */
+  far: Socket;
+  /** The Hub's link to it. */
+  link: () => LineLink;
+  read: () => Ears;
+}
+
 /** A reader at the other end of a socket, that reads nothing until `read` is called. */
-async function stalled(t: TestContext, world: World, kind: Kind): Promise<{ attached: Attached; read: () => Ears }> {
+async function stalled(t: TestContext, world: World, kind: Kind): Promise<Stalled> {
   const server = createServer({ pauseOnConnect: true }).listen(0, "127.0.0.1");
   await once(server, "listening");
   const hubSide = connect((server.address() as AddressInfo).port, "127.0.0.1");
@@ -20,9 +29,10 @@ async function stalled(t: TestContext, world: World, kind: Kind): Promise<{ atta
     server.close();
   });
   const end = async (): Promise<void> => void hubSide.destroy();
+  let link!: LineLink;
   const attached = await world.hub.connect(
     offer({ componentId: kind, name: kind, content: true }),
-    async (receiver) => new LineLink({ name: kind, readable: hubSide, writable: hubSide, end }, receiver),
+    async (receiver) => (link = new LineLink({ name: kind, readable: hubSide, writable: hubSide, end }, receiver)),
     new AbortController().signal,
   );
   far.write(`{"event_type":"bb_sync","kind":"${kind}"}\n`);
@@ -36,7 +46,7 @@ async function stalled(t: TestContext, world: World, kind: Kind): Promise<{ atta
     far.resume();
     return ears;
   };
-  return { attached, read };
+  return { attached, far, link: () => link, read };
 }
 
 const numbered = (n: number, size: number): Event => ({
@@ -80,5 +90,36 @@ test("telemetry that leaves 1 MiB unread loses events and is told how many (CON-
   assert.deepEqual([code, data], ["overloaded", { dropped: Number(next?.["n"]) - before }]);
   assert.ok(before < 40);
   await slow.attached.close("done");
+  await world.end();
+});
+
+test("a blob is sent at the pace of its reader; one that does not read is told timeout, and the Hub holds little of it (BLB-4, BLB-5)", async (t) => {
+  const world = new World({ limits: { blobIdleMs: 5000 } });
+  const sender = await world.join("ui", { name: "sender" });
+  const data = Buffer.alloc(600_000, "blob").toString("base64");
+  for (let part = 0; part < 70; part++) {
+    await sender.send({ event_type: "bb_blob", id: "b", scope: "u", part, last: part === 69, data });
+  }
+  const { ref } = sender.last("bb_blob");
+  const slow = await stalled(t, world, "ui");
+  slow.far.write(`${JSON.stringify({ event_type: "bb_blob", id: "d", scope: "u", ref })}\n`);
+  await becomes("the Hub waits for the reader", () => slow.link().buffered > 1024 * 1024);
+  for (let turns = 0; turns < 20; turns++) await world.settle();
+  assert.ok(slow.link().buffered < 4 * 1024 * 1024, `${slow.link().buffered} bytes are queued, of 42 MB`);
+  const ears = slow.read();
+  await becomes("the whole has come", () => ears.events.at(-1)?.["last"] === true);
+  const parts = ears.events.filter(({ event_type }) => event_type === "bb_blob");
+  const bytes = parts.reduce((sum, event) => sum + Buffer.byteLength(String(event["data"]), "base64"), 0);
+  assert.equal(bytes, 42_000_000);
+
+  await slow.attached.close("done");
+  const never = await stalled(t, world, "ui");
+  never.far.write(`${JSON.stringify({ event_type: "bb_blob", id: "d", scope: "u", ref })}\n`);
+  const told: unknown[] = [];
+  const watcher = world.hub.watch(({ in_reply_to, code }) => in_reply_to === "d" && code && told.push(code));
+  for (let second = 0; second < 200 && told.length === 0; second++) await world.pass(1000);
+  assert.deepEqual(told, ["timeout"]);
+  watcher.stop();
+  await never.attached.close("done");
   await world.end();
 });

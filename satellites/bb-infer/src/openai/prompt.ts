@@ -10,7 +10,8 @@ import type { Block, InferRequestEvent, Message } from "bytebot/sdk";
 type AssistantPart = LanguageModelV4TextPart | LanguageModelV4ToolCallPart;
 type Part = LanguageModelV4TextPart | LanguageModelV4FilePart;
 
-const SENDABLE = /^(?:image\/.+|audio\/(?:wav|mp3|mpeg)|application\/pdf)$/;
+/** What this format carries beside text. */
+export const SENDABLE = /^(?:image\/.+|audio\/(?:wav|mp3|mpeg)|application\/pdf)$/;
 
 /** Canonical messages → the prompt of the language model interface. */
 export function toPrompt({ system, messages }: Pick<InferRequestEvent, "system" | "messages">): LanguageModelV4Prompt {
@@ -68,7 +69,8 @@ function toPart(block: Block): Part {
   if (typeof block["data"] === "string" && SENDABLE.test(mediaType)) {
     return { type: "file", mediaType, data: { type: "data", data: block["data"] } };
   }
-  return { type: "text", text: `[${mediaType}, not shown: it cannot be sent to this server]` };
+  const size = typeof block["size"] === "number" ? ` of ${block["size"]} bytes` : "";
+  return { type: "text", text: `[${mediaType}${size}, not shown: it cannot be sent to this server]` };
 }
 
 function toolNames(messages: readonly Message[]): Map<string, string> {

@@ -2,6 +2,7 @@ import { createOpenAICompatible } from "@ai-sdk/openai-compatible";
 import { BytebotError, type InferEnd, type InferReply, type InferRequestEvent } from "bytebot/sdk";
 import type { InferContext, Provider } from "../provider.ts";
 import { toBytebotError, type Server } from "./errors.ts";
+import { SENDABLE } from "./prompt.ts";
 import { retried } from "./retry.ts";
 import { PROVIDER, toCall } from "./settings.ts";
 import { relay } from "./stream.ts";
@@ -65,6 +66,7 @@ export function openAICompatible(options: OpenAICompatibleOptions): Provider {
 
   return {
     label: `${model} at ${baseUrl}`,
+    media: SENDABLE,
     async infer(request, reply, context) {
       let begun = false;
       const attempt = () => once(request, reply, context, () => (begun = true));

@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { BlobRef } from "../content.ts";
 import { event, Id, ScopePattern } from "../envelope.ts";
 
 export const kinds = ["ui", "context", "infer", "toolsource", "telemetry"] as const;
@@ -38,6 +39,8 @@ export const SyncAck = event("bb_sync_ack", {
     line_bytes: z.int().positive(),
     values: z.int().positive(),
     depth: z.int().positive(),
+    /** The most bytes of a blob. */
+    blob_bytes: z.int().positive().optional(),
   }),
   hub: z.looseObject({ name: z.string(), version: z.string() }),
 });
@@ -73,11 +76,19 @@ export const Ack = event("bb_ack", {
 });
 export type Ack = z.infer<typeof Ack>;
 
-/** Bytes above 256 KiB, in parts of base64, where there is no HTTP path for them (rule FRM-9). */
+/**
+ * Bytes on their way, in parts of base64, where there is no HTTP path for them. Either way: with `data` a part; without,
+ * `id` and `ref` ask for a blob, `in_reply_to` and `ref` say that one was kept (rules BLB-2 and BLB-5).
+ */
 export const Blob = event("bb_blob", {
-  id: Id,
-  part: z.int().nonnegative(),
-  last: z.boolean(),
-  data: z.string(),
+  part: z.int().nonnegative().optional(),
+  last: z.boolean().optional(),
+  data: z.string().optional(),
+  ref: BlobRef.optional(),
+  size: z.int().nonnegative().optional(),
+  mime_type: z
+    .string()
+    .regex(/^[\x20-\x7e]{1,128}$/, "1 to 128 visible ASCII characters")
+    .optional(),
 });
 export type Blob = z.infer<typeof Blob>;
