@@ -239,7 +239,7 @@ export class ByteBot {
    * Resolves with the URL it listens at. Throws BytebotError `conflict` where the port is taken.
    */
   async serveHttp(options: ServeOptions = {}): Promise<string> {
-    const server = await serve(options, this.credentials, this.dialIns, (line) => this.report(line));
+    const server = await serve(options, this.credentials, this.dialIns, this.hub.blobs, (line) => this.report(line));
     this.sockets.push(server);
     return server.url;
   }

@@ -1,5 +1,5 @@
 import { offer, type Attached, type Hub } from "../hub/index.ts";
-import { Endpoint, LateReceiver, type Link, type Receiver } from "../transport/index.ts";
+import { Endpoint, LateReceiver, type Receiver, type ServedLink } from "../transport/index.ts";
 import { BytebotError, type Event } from "../wire/index.ts";
 import type { Credential } from "./credentials.ts";
 
@@ -22,6 +22,7 @@ export class DialIns {
   /** The newest connection of each credential that stands for one component. */
   private readonly current = new Map<Credential, { id: string; attached: Promise<Attached | undefined> }>();
   private readonly ids = new Set<string>();
+  private readonly connections = new WeakMap<ServedLink, Attached>();
 
   constructor(options: DialInsOptions) {
     this.options = options;
@@ -37,6 +38,11 @@ export class DialIns {
     return this.ids.has(id);
   }
 
+  /** The Hub's connection that this link carries; undefined before its `bb_sync`, and when it has closed. */
+  connectionOf(link: ServedLink): string | undefined {
+    return this.connections.get(link)?.id;
+  }
+
   /** Its credential is good for nothing any more. */
   async end(who: Credential, reason: string): Promise<void> {
     const attached = await this.current.get(who)?.attached;
@@ -49,14 +55,14 @@ export class DialIns {
     this.options.hub.forget(id);
   }
 
-  private open(open: (receiver: Receiver) => Link, who: Credential): void {
+  private open(open: (receiver: Receiver) => ServedLink, who: Credential): void {
     const late = new LateReceiver();
     const link = open(late);
     const attached = this.attach(who, late, link);
     attached.catch((error: unknown) => this.options.report(`${who.grant.name}: ${BytebotError.from(error).message}`));
   }
 
-  private async attach(who: Credential, late: LateReceiver, link: Link): Promise<void> {
+  private async attach(who: Credential, late: LateReceiver, link: ServedLink): Promise<void> {
     const first = await firstEvent(late, link);
     if (!first) return;
     const before = who.many ? undefined : this.current.get(who);
@@ -69,14 +75,15 @@ export class DialIns {
       .then(() => this.connect(id, who, late, link));
     const attached = connecting.catch(() => undefined);
     if (!who.many) this.current.set(who, { id, attached });
-    const { closed } = await connecting;
-    await closed;
+    const connected = await connecting;
+    this.connections.set(link, connected);
+    await connected.closed;
     if (!who.many) return;
     this.ids.delete(id);
     this.options.hub.forget(id);
   }
 
-  private connect(componentId: string, who: Credential, late: LateReceiver, link: Link): Promise<Attached> {
+  private connect(componentId: string, who: Credential, late: LateReceiver, link: ServedLink): Promise<Attached> {
     const { name, kind, scopes, primary = true, controller = false, content = false } = who.grant;
     const from = offer({
       componentId,
@@ -87,7 +94,7 @@ export class DialIns {
       controller,
       content,
     });
-    const connect = (receiver: Receiver): Promise<Link> => {
+    const connect = (receiver: Receiver): Promise<ServedLink> => {
       late.become(receiver);
       return Promise.resolve(link);
     };
@@ -109,7 +116,7 @@ function answersLater(event: Event): boolean {
   }
 }
 
-async function firstEvent(late: LateReceiver, link: Link): Promise<Event | undefined> {
+async function firstEvent(late: LateReceiver, link: ServedLink): Promise<Event | undefined> {
   const { promise, resolve } = Promise.withResolvers<undefined>();
   const timer = setTimeout(() => resolve(undefined), SYNC_MS);
   const first = await Promise.race([late.first, promise]);

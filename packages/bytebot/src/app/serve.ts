@@ -8,8 +8,10 @@ import {
   type HttpServer,
   type ListenOptions,
 } from "../transport/index.ts";
+import type { Blobs } from "../hub/index.ts";
 import { BytebotError } from "../wire/index.ts";
 import { SESSION_MS, type Credentials } from "./credentials.ts";
+import { serveBlob } from "./blob.ts";
 import type { DialIns } from "./dialins.ts";
 
 /** Wrong credentials of one address in a minute before it is told to slow down, and the app is told of it. */
@@ -32,6 +34,7 @@ export async function serve(
   options: ServeOptions,
   credentials: Credentials,
   dialIns: DialIns,
+  blobs: Blobs,
   report: (line: string) => void,
 ): Promise<HttpServer> {
   if (isWide(options) && options.https !== true) {
@@ -42,11 +45,15 @@ export async function serve(
     if (path === "/browser/session") return openSession(request, response, credentials, wrong, options.https === true);
     const browser = path.startsWith("/browser/");
     const bare = browser ? path.slice("/browser".length) : path;
-    if (bare !== "/stream" && bare !== "/inbox") return;
+    const ref = /^\/blob\/([^/]+)$/.exec(bare)?.[1];
+    if (bare !== "/stream" && bare !== "/inbox" && ref === undefined) return;
     const who = browser ? credentials.findSession(cookieOf(request)) : credentials.find(tokenOf(request));
     if (!who) throw wrong.refusal(request, browser ? "the session has ended: open a new one with a code" : TOKEN_FIX);
     // Only a browser's EventSource has no other place for it than the query.
-    await dialIns.endpoint.handle(bare, request, response, who, browser ? query : new URLSearchParams());
+    const own = browser ? query : new URLSearchParams();
+    if (ref === undefined) return dialIns.endpoint.handle(bare, request, response, who, own);
+    const connection = dialIns.connectionOf(dialIns.endpoint.linkOf(request, who, own));
+    await serveBlob(blobs, { connection, scope: query.get("scope"), ref }, request, response);
   });
 }
 

@@ -1,4 +1,4 @@
-export type { BlobStream, PutOptions } from "./blobs.ts";
+export type { Blobs, BlobStream, PutOptions } from "./blobs.ts";
 export { defaultLimits, type CoreLimits } from "./core.ts";
 export { offer, type Offer } from "./grants.ts";
 export { Hub, type Attached, type Ended, type HubOptions } from "./hub.ts";

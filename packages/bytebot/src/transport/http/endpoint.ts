@@ -39,6 +39,14 @@ export class Endpoint<Who> {
     return this.sessions.size;
   }
 
+  /** The link of a request that belongs to a connection but is not for its stream or inbox. Throws `not_found`. */
+  linkOf(request: IncomingMessage, who: Who, query: URLSearchParams): ServedLink {
+    const id = headerOf(request, CONNECTION) ?? query.get("connection") ?? undefined;
+    const link = id === undefined ? undefined : this.find(id, who)?.link;
+    if (!link) throw unknown(id);
+    return link;
+  }
+
   async handle(
     path: string,
     request: IncomingMessage,
