@@ -1,5 +1,8 @@
 /** An app: a Hub and its satellites. */
-export { ByteBot, type Attached, type ByteBotOptions, type SendOptions } from "./app/bytebot.ts";
+export { ByteBot, type ByteBotOptions, type SendOptions } from "./app/bytebot.ts";
+export type { Attached } from "./app/attachments.ts";
+export type { Grant } from "./app/credentials.ts";
+export type { ServeOptions } from "./app/serve.ts";
 export type { AttachOptions, ByManifest, ByReference, Component, InProcess } from "./app/component.ts";
 export type { EventsOptions } from "./app/watch.ts";
 export type { BlobStream, CoreLimits, PutOptions } from "./hub/index.ts";

@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import { Hub, offer, type BlobStream, type CoreLimits, type Offer, type PutOptions } from "../hub/index.ts";
+import { Hub, offer, type BlobStream, type CoreLimits, type PutOptions } from "../hub/index.ts";
 import { MemoryLog, type BlobStore, type EventLog } from "../log/index.ts";
 import { listenSocket, type SocketServer } from "../transport/index.ts";
 import {
@@ -9,16 +9,14 @@ import {
   type Block,
   type ComponentInfo,
   type Event,
-  type Kind,
   type PolicyRule,
   type ToolCallResult,
 } from "../wire/index.ts";
-import { Attachment } from "./attachment.ts";
+import { Attachments, type Attached } from "./attachments.ts";
 import { normalize, type AttachOptions, type Component } from "./component.ts";
 import { Owner } from "./owner.ts";
 import { Credentials, type Grant } from "./credentials.ts";
 import { DialIns } from "./dialins.ts";
-import { reach, type Reached } from "./reach.ts";
 import { serve, type ServeOptions } from "./serve.ts";
 import { watch, type EventsOptions } from "./watch.ts";
 import { version } from "./version.ts";
@@ -50,48 +48,18 @@ export interface SendOptions {
   signal?: AbortSignal;
 }
 
-interface Pending {
-  component: Component;
-  options: AttachOptions;
-  settle: PromiseWithResolvers<Attachment>;
-  publicOnly: boolean;
-}
-
-interface Opening extends Pending {
-  reached: Reached;
-}
-
-/** A component of the app. */
-export interface Attached {
-  /** Settles with the component's id when it has synced; rejects where it cannot be reached. */
-  ready: Promise<string>;
-  /** Settles when it has ended for good: why, and what its `main` threw. */
-  ended: Promise<{ reason: string; error?: BytebotError }>;
-}
-
-/** In this order they are connected, so that whoever may send finds everything there; within a step, in order of attachment. */
-const ORDER: readonly (readonly (Kind | undefined)[])[] = [
-  ["telemetry"],
-  ["context"],
-  ["infer"],
-  ["toolsource", undefined],
-  ["ui"],
-];
-
 /** An app: a Hub and its satellites. */
 export class ByteBot {
   /** The ui of the options, where they have one. */
   readonly ui: Attached | undefined;
   private readonly options: ByteBotOptions;
   private readonly hub: Hub;
-  private readonly attachments = new Map<string, Attachment>();
+  private readonly attachments: Attachments;
   private readonly closed = new AbortController();
-  private pending: Pending[] = [];
   private sockets: SocketServer[] = [];
   private readonly credentials = new Credentials();
   private readonly dialIns: DialIns;
   private owner: Owner | undefined;
-  private hasPrimaryInfer = false;
   private stopped: Promise<void> | undefined;
 
   constructor(options: ByteBotOptions = {}) {
@@ -107,50 +75,41 @@ export class ByteBot {
       report: (line) => this.report(line),
       control: (event) => this.control(event),
     });
-    this.dialIns = new DialIns({
-      hub: this.hub,
-      newId: (name) => this.newId(name),
-      report: (line) => this.report(line),
-      signal: this.closed.signal,
-    });
-    if (options.context !== undefined)
-      this.add(normalize(options.context, "context"), { primary: true, controller: true });
-    this.ui = options.ui === undefined ? undefined : this.add(normalize(options.ui, "ui"), { primary: true });
+    const common = { hub: this.hub, report: (line: string) => this.report(line) };
+    const base = options.base ?? process.cwd();
+    this.attachments = new Attachments({ ...common, base, isTaken: (id) => this.dialIns.has(id) });
+    const newId = (name: string): string => this.attachments.newId(name);
+    this.dialIns = new DialIns({ ...common, newId, signal: this.closed.signal });
+    const { context, ui } = options;
+    if (context !== undefined) this.attach(normalize(context, "context"), { primary: true, controller: true });
+    this.ui = ui === undefined ? undefined : this.attach(normalize(ui, "ui"), { primary: true });
   }
 
   /** Attaches a component: at `start()`, or at once where the app runs. */
   attach(component: Component, options: AttachOptions = {}): Attached {
-    return this.add(component, options);
+    return this.attachments.add(component, options);
   }
 
   /** Attaches an infer; one may be primary, the others are named by the context. */
   attachInfer(component: Component, options: AttachOptions = {}): Attached {
-    if (options.primary === true) this.hasPrimaryInfer = true;
-    return this.add(normalize(component, "infer"), options);
+    if (options.primary === true) this.attachments.hasPrimaryInfer = true;
+    return this.attachments.add(normalize(component, "infer"), options);
   }
 
   /** Connects everything attached so far. Rejects with the first failure, after stopping what had started. */
   async start(): Promise<void> {
     if (this.owner) throw new BytebotError("conflict", "start() was already called");
     this.owner = await Owner.connect(this.hub);
-    const pending = this.pending;
-    this.pending = [];
     try {
-      const openings = await Promise.all(pending.map((each) => this.reach(each)));
-      for (const kinds of ORDER) {
-        for (const opening of openings) if (kinds.includes(opening.reached.kind)) await this.open(opening);
-      }
+      await this.attachments.start();
     } catch (error) {
       await this.stop("it could not start");
       throw error;
     }
   }
 
-  async detach(componentId: string): Promise<void> {
-    const attachment = this.attachments.get(componentId);
-    if (!attachment)
-      throw new BytebotError("not_found", `no component "${componentId}" is attached: components() lists them`);
-    await attachment.stop("detached");
+  detach(componentId: string): Promise<void> {
+    return this.attachments.detach(componentId);
   }
 
   async components(): Promise<ComponentInfo[]> {
@@ -274,82 +233,6 @@ export class ByteBot {
     return this.stop();
   }
 
-  /** `publicOnly`: a satellite named it, and not the app's own code. */
-  private add(component: Component, options: AttachOptions, publicOnly = false): Attached {
-    const settle = Promise.withResolvers<Attachment>();
-    const pending: Pending = { component, options, settle, publicOnly };
-    const ready = settle.promise.then((attachment) => attachment.ready.then(() => attachment.id));
-    const ended = settle.promise.then((attachment) => attachment.ended);
-    // start() reports a failure, or whoever waits: that nobody does is no fault.
-    for (const promise of [ready, ended]) promise.catch(() => undefined);
-    if (!this.owner) this.pending.push(pending);
-    else
-      this.reach(pending)
-        .then((opening) => this.open(opening))
-        .catch((error: unknown) => this.report(String(error)));
-    return { ready, ended };
-  }
-
-  /** Finds the component: its manifest, its kind, a way to connect. */
-  private async reach(pending: Pending): Promise<Opening> {
-    try {
-      if (this.stopped) throw new BytebotError("unavailable", "the app has stopped");
-      const wanted = normalize(pending.component);
-      const opening: Opening = {
-        ...pending,
-        reached: await reach(wanted, {
-          base: this.options.base ?? process.cwd(),
-          print: (line) => this.report(`${opening.reached.name}: ${line}`),
-          publicOnly: pending.publicOnly,
-        }),
-      };
-      return opening;
-    } catch (error) {
-      pending.settle.reject(error);
-      throw error;
-    }
-  }
-
-  private async open({ reached, options, settle }: Opening): Promise<void> {
-    if (reached.kind === "context") this.hub.expectContext(true);
-    const attachment = new Attachment(this.hub, reached, this.grant(reached, options), (line) => this.report(line));
-    this.attachments.set(attachment.id, attachment);
-    settle.resolve(attachment);
-    void this.forgetWhenEnded(attachment, reached.kind);
-    await attachment.ready;
-  }
-
-  private grant(
-    { kind, name, scopes, remote }: Reached,
-    options: AttachOptions,
-  ): Partial<Offer> & { componentId: string } {
-    return {
-      componentId: this.newId(name),
-      // Another infer was named the primary one, so this one is not, whichever comes first.
-      primary: options.primary ?? !(kind === "infer" && this.hasPrimaryInfer),
-      controller: options.controller ?? kind === "context",
-      content: options.content ?? false,
-      askFirst: remote === true,
-      ...(scopes ? { scopes } : {}),
-    };
-  }
-
-  /** A name for good: `ingest`, then `ingest-2`. */
-  private newId(name: string): string {
-    for (let count = 1; ; count++) {
-      const id = count === 1 ? name : `${name}-${count}`;
-      if (id === "app" || this.attachments.has(id) || this.dialIns.has(id)) continue;
-      return id;
-    }
-  }
-
-  private async forgetWhenEnded(attachment: Attachment, kind: Kind | undefined): Promise<void> {
-    const { reason, error } = await attachment.ended;
-    this.attachments.delete(attachment.id);
-    if (kind === "context" && reason === "detached") this.hub.expectContext(false);
-    if (error) this.report(`${attachment.name} failed: ${error.message}`);
-  }
-
   private async request(event: Event, signal?: AbortSignal, timeoutMs?: number): Promise<Event> {
     const id = typeof event["id"] === "string" ? event["id"] : `a_${randomUUID()}`;
     return this.running().request({ ...event, id }, signal, timeoutMs);
@@ -376,18 +259,16 @@ export class ByteBot {
         `attaching ${String(ref)} runs its code here, and this app did not agree: see its mayAttach option`,
       );
     }
-    const attached = this.add({ ref: String(ref), opts }, { primary }, true);
+    const attached = this.attachments.add({ ref: String(ref), opts }, { primary }, true);
     return { event_type: "bb_attach_result", success: true, component_id: await attached.ready };
   }
 
   private async close(reason: string): Promise<void> {
     this.closed.abort();
-    // The last to come is the first to go: whoever may send leaves before what it needs.
-    await Promise.all([...this.attachments.values()].reverse().map((attachment) => attachment.stop(reason)));
+    await this.attachments.stop(reason);
     await this.hub.close();
     await this.dialIns.endpoint.close(reason);
     await Promise.all(this.sockets.map((server) => server.close()));
-    for (const { settle } of this.pending) settle.reject(new BytebotError("cancelled", reason));
   }
 
   private report(line: string): void {
