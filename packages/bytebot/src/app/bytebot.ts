@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { Hub, offer, type BlobStream, type CoreLimits, type PutOptions } from "../hub/index.ts";
 import { MemoryLog, type BlobStore, type EventLog } from "../log/index.ts";
-import { listenSocket, type SocketServer } from "../transport/index.ts";
+import { listenSocket, type HttpServer, type SocketServer } from "../transport/index.ts";
 import {
   BytebotError,
   type Ack,
@@ -57,6 +57,7 @@ export class ByteBot {
   private readonly attachments: Attachments;
   private readonly closed = new AbortController();
   private sockets: SocketServer[] = [];
+  private servers: HttpServer[] = [];
   private readonly credentials = new Credentials();
   private readonly dialIns: DialIns;
   private owner: Owner | undefined;
@@ -199,7 +200,7 @@ export class ByteBot {
    */
   async serveHttp(options: ServeOptions = {}): Promise<string> {
     const server = await serve(options, this.credentials, this.dialIns, this.hub.blobs, (line) => this.report(line));
-    this.sockets.push(server);
+    this.servers.push(server);
     return server.url;
   }
 
@@ -265,10 +266,11 @@ export class ByteBot {
 
   private async close(reason: string): Promise<void> {
     this.closed.abort();
+    await Promise.all(this.sockets.map((server) => server.close()));
     await this.attachments.stop(reason);
     await this.hub.close();
-    await this.dialIns.endpoint.close(reason);
-    await Promise.all(this.sockets.map((server) => server.close()));
+    // Components that dialled in have heard the Hub's last words by now.
+    await Promise.all(this.servers.map((server) => server.close()));
   }
 
   private report(line: string): void {
