@@ -3,14 +3,15 @@ import type { BytebotError } from "../wire/index.ts";
 /** Which rule a line breaks that is no event. */
 export function ruleBrokenBy(bytes: Uint8Array, fault: BytebotError): string {
   if (fault.code === "too_large") return "FRM-6";
+  if (!isUtf8(bytes)) return "FRM-1";
   const text = Buffer.from(bytes).toString();
   let value: unknown;
   try {
     value = JSON.parse(text);
   } catch {
     if (/[:,[]\s*(?:NaN|-?Infinity)\b/.test(text)) return "FRM-7";
-    // What begins like JSON was meant as an event: cut in two, or not UTF-8. Anything else was printed.
-    return /^\s*[{[]/.test(text) || !isUtf8(bytes) ? "FRM-1" : "FRM-11";
+    // What begins like JSON was meant as an event, and was cut in two. Anything else was printed.
+    return /^\s*[{[]/.test(text) ? "FRM-1" : "FRM-11";
   }
   if (typeof value !== "object" || value === null) return "FRM-11";
   if (Array.isArray(value)) return "FRM-1";

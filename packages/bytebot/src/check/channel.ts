@@ -1,7 +1,11 @@
+import { setTimeout } from "node:timers/promises";
 import type { Reached } from "../app/reach.ts";
 import type { ChildStreams } from "../transport/index.ts";
 import { BytebotError, encode, Framer, wide, type Event } from "../wire/index.ts";
 import type { Received, Trace } from "./trace.ts";
+
+/** Without a pause pieces may be joined on their way. */
+const PAUSE_MS = 50;
 
 /** One connection to the component, from the Hub's side, and all that crossed it. */
 export interface Channel {
@@ -13,8 +17,8 @@ export interface Channel {
 }
 
 export interface Raw {
-  /** Resolves when the pipe has taken them. */
-  write(bytes: Uint8Array): Promise<void>;
+  /** Resolves when the pipe has taken them, one piece after the other, with a pause in which they are read. */
+  write(...pieces: Uint8Array[]): Promise<void>;
   endInput(): void;
   exited: Promise<unknown>;
 }
@@ -72,9 +76,12 @@ async function overBytes(
 
 function rawOf({ writable, exited }: ChildStreams, trace: Trace): Raw {
   return {
-    write: async (bytes) => {
-      trace.sentBytes(bytes);
-      if (writable.writable) await new Promise<void>((resolve) => writable.write(bytes, () => resolve()));
+    write: async (...pieces) => {
+      trace.sentBytes(Buffer.concat(pieces));
+      for (const [index, piece] of pieces.entries()) {
+        if (index > 0) await setTimeout(PAUSE_MS);
+        if (writable.writable) await new Promise<void>((resolve) => writable.write(piece, () => resolve()));
+      }
     },
     endInput: () => writable.end(),
     exited,

@@ -24,6 +24,8 @@ export class Peer implements Ear {
   private readonly waiters = new Set<Waiter>();
   private readonly gone = Promise.withResolvers<void>();
   private count = 0;
+  /** What waits for a text that is being written. */
+  private held: Event[] | undefined;
 
   static async open(reached: Reached, signal: AbortSignal): Promise<Peer> {
     const peer = new Peer();
@@ -32,6 +34,7 @@ export class Peer implements Ear {
   }
 
   send(...events: Event[]): void {
+    if (this.held) return void this.held.push(...events);
     for (const event of events) {
       const key = event.event_type === "bb_tool_call_request" ? event["call_id"] : event["id"];
       if (typeof key === "string") this.asked.set(key, event);
@@ -45,9 +48,13 @@ export class Peer implements Ear {
     throw new Inapplicable("its transport carries no bytes of its own: this is seen over stdio");
   }
 
-  /** One line as it is, with its newline. */
-  write(line: string | Uint8Array): Promise<void> {
-    return this.raw.write(typeof line === "string" ? Buffer.from(line) : line);
+  /** Pieces of text as they are, their newlines in them; meanwhile nothing else is sent. */
+  async write(...pieces: (string | Uint8Array)[]): Promise<void> {
+    this.held ??= [];
+    await this.raw.write(...pieces.map((piece) => Buffer.from(piece)));
+    const { held = [] } = this;
+    this.held = undefined;
+    this.send(...held);
   }
 
   get received(): readonly Received[] {
@@ -66,7 +73,7 @@ export class Peer implements Ear {
     if (found) return Promise.resolve(found);
     if (this.ended !== undefined) return Promise.reject(new Unmet(expected, this.howEnded(), this.trace.last()));
     return new Promise((resolve, reject) => {
-      const late = setTimeout(() => waiter.fail(`nothing of that in ${ms / 1000} s`), ms);
+      const late = setTimeout(() => waiter.fail(`nothing of that in ${ms / 1000} s${this.noise()}`), ms);
       const over = (): void => {
         clearTimeout(late);
         this.waiters.delete(waiter);
@@ -110,6 +117,7 @@ export class Peer implements Ear {
     for (const waiter of this.waiters) if (waiter.match(event)) waiter.settle(event);
     if (!this.polite) return;
     this.send(...answersTo(event, ++this.count));
+    // A goodbye is answered, and the link closed, as a Hub does it.
     if (event.event_type === "bb_bye") {
       this.send({ event_type: "bb_bye", reason: "as you wish" });
       void this.channel.close("it said goodbye");
@@ -125,6 +133,11 @@ export class Peer implements Ear {
   /** Left in good order: it said goodbye. */
   get left(): boolean {
     return this.events("bb_bye").length > 0;
+  }
+
+  private noise(): string {
+    const faults = this.received.flatMap(({ fault }) => fault ?? []);
+    return faults.length === 0 ? "" : `, but ${faults.length} lines that are no events: ${faults.at(-1)!.message}`;
   }
 
   private howEnded(): string {

@@ -1,4 +1,3 @@
-import { setImmediate } from "node:timers/promises";
 import { encode, kinds, type Event } from "../wire/index.ts";
 import type { Check } from "./check.ts";
 import type { Peer } from "./peer.ts";
@@ -39,12 +38,7 @@ export const readingChecks: Check[] = [
       bytes: true,
       fix: BINARY,
     },
-    async (peer, line) => {
-      for (const byte of Buffer.from(line)) {
-        await peer.raw.write(Buffer.of(byte));
-        await setImmediate();
-      }
-    },
+    (peer, line) => peer.write(...inPieces(line)),
   ),
   {
     rule: "FRM-1",
@@ -139,6 +133,13 @@ async function manyAtOnce(stage: Stage): Promise<void> {
   await peer.write(`${others}${encode(question.event)}${typing()}${encode(next.event)}`);
   await stage.answer(peer, question, stage.questionMs());
   await stage.answer(peer, next, stage.questionMs());
+}
+
+/** Cut at a byte of each size of character, and once more between. */
+function inPieces(line: string): Uint8Array[] {
+  const bytes = Buffer.from(line);
+  const cuts = ["ä", "日", "\u{1F600}"].map((character) => bytes.indexOf(character) + 1);
+  return [0, 10, ...cuts].map((from, index, all) => bytes.subarray(from, all[index + 1]));
 }
 
 function nested(depth: number): unknown {

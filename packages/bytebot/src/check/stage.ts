@@ -123,7 +123,12 @@ export class Stage {
     if (peer.left) return;
     const question = await this.question(peer);
     peer.send(question.event);
-    await this.answer(peer, question, this.questionMs());
+    try {
+      await this.answer(peer, question, this.questionMs());
+    } catch (error) {
+      // It has said goodbye meanwhile: that is an orderly end.
+      if (!peer.left) throw error;
+    }
   }
 
   questionMs(): number {

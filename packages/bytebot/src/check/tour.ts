@@ -5,8 +5,8 @@ import { Stage, type Subject } from "./stage.ts";
 import { copies, question, turnAsSeen } from "./turn.ts";
 import { newId, NO_SUCH_TOOL, offered, type Work } from "./work.ts";
 
-/** Half a second for a busy machine beside the second of the rule. */
-export const EXIT_MS = 1500;
+/** A second for a busy machine beside that of the rule. */
+export const EXIT_MS = 2000;
 
 /** Text that shows whether it writes U+2028 as it must. */
 const SEPARATED = "first\u2028second \u{1F600}";

@@ -23,7 +23,10 @@ export interface Received {
 }
 
 const SHOWN_CHARS = 300;
-const SHOWN_LINES = 12;
+/** In a report: so many of the wire, and so many that it printed. */
+const SHOWN_LINES = 8;
+const SHOWN_PRINTS = 4;
+const MOST_KEPT = 1000;
 /** What one connection may bring in: a component that never stops talking is a finding, not a reason to run out of memory. */
 const MOST_LINES = 50_000;
 const MOST_BYTES = 96 * 1024 * 1024;
@@ -62,7 +65,7 @@ export class Trace {
   }
 
   hearFault(fault: BytebotError): Received {
-    const breaks = fault.code === "too_large" ? "FRM-5" : "FRM-7";
+    const breaks = rules[fault.code] ?? "FRM-7";
     return this.keep({ fault, breaks, text: "", bytes: 0, separator: false, unended: false });
   }
 
@@ -80,7 +83,9 @@ export class Trace {
 
   /** The newest lines, for the report. */
   last(): Line[] {
-    return this.lines.slice(-SHOWN_LINES);
+    const prints = this.lines.filter(({ from }) => from === "stderr").slice(-SHOWN_PRINTS);
+    const wire = this.lines.filter(({ from }) => from !== "stderr").slice(-SHOWN_LINES);
+    return this.lines.filter((line) => prints.includes(line) || wire.includes(line));
   }
 
   private keep(received: Received): Received {
@@ -93,9 +98,12 @@ export class Trace {
 
   private note(from: Line["from"], text: string): void {
     this.lines.push({ from, line: shown(text) });
-    if (this.lines.length > 100) this.lines = this.lines.slice(-SHOWN_LINES);
+    if (this.lines.length > MOST_KEPT) this.lines = this.last();
   }
 }
+
+/** Where a transport says no more than the code of what it refused. */
+const rules: Partial<Record<string, string>> = { too_large: "FRM-5", parse_error: "FRM-1" };
 
 const SEPARATORS = ["\u2028", "\u2029"].map((character) => Buffer.from(character));
 

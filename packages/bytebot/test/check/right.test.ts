@@ -1,0 +1,76 @@
+import assert from "node:assert/strict";
+import { join } from "node:path";
+import { suite, test } from "node:test";
+import { reach } from "../../src/app/reach.ts";
+import { run, type Outcome } from "../../src/check/index.ts";
+import { kinds, type Kind } from "../../src/wire/index.ts";
+import { checked, python } from "./checked.ts";
+
+const dist = join(import.meta.dirname, "../../dist");
+const satellites = join(import.meta.dirname, "../../../../satellites");
+
+suite("what keeps the rules passes every check of its kind", () => {
+  for (const kind of kinds) {
+    test(`a ${kind} in plain Python`, async () => {
+      assert.deepEqual(wrongOf(await checked(python(kind))), []);
+    });
+  }
+
+  test("a toolsource of the SDK", async () => {
+    assert.deepEqual(wrongOf(await checked({ kind: "toolsource", entry: stdio("node", "sdk.ts") })), []);
+  });
+
+  const opts: Partial<Record<Kind, Record<string, unknown>>> = { ui: { text: "ship it", scope: "u_7f3a" } };
+  for (const kind of ["ui", "context", "infer", "toolsource"] as const) {
+    test(`the demo's ${kind}`, async () => {
+      const entry = stdio("node", join(dist, "cli/demo/child.js"), kind);
+      const call = { name: "create-user-file", input: { path: "a.txt", content: "x" } };
+      assert.deepEqual(
+        wrongOf(await checked({ kind, entry, opts: opts[kind] }, { call })),
+        kind === "ui" ? ["QUE-4"] : [],
+      );
+    });
+  }
+
+  test("bb-tools, with the calls that its annotations allow", async () => {
+    assert.deepEqual(wrongOf(await checked({ ref: join(satellites, "bb-tools") })), []);
+  });
+
+  test("bb-chat, which is reached in this process: what is seen of bytes alone is not applicable, and said so", async () => {
+    const component = { ref: join(satellites, "bb-chat"), opts: { once: "ship it" } };
+    const outcomes = await checked(component);
+    assert.deepEqual(
+      outcomes.filter(({ state }) => state === "failed"),
+      [],
+    );
+    const skipped = outcomes.filter(({ why }) => /over stdio alone/.test(why ?? "")).map(({ rule }) => rule);
+    for (const rule of ["FRM-1", "FRM-2", "FRM-3", "FRM-4", "FRM-11", "CON-8"]) assert.ok(skipped.includes(rule), rule);
+  });
+});
+
+test("a tool that is not annotated read_only is called only where the person allows it", async () => {
+  const component = python("toolsource", "no-read-only");
+  const without = await checked(component, { rules: ["TOL-5"] });
+  assert.match(without[0]!.why ?? "", /no tool is annotated read_only.*--call/);
+  const call = { name: "count", input: { text: "a" } };
+  assert.deepEqual(wrongOf(await checked(component, { rules: ["TOL-5"], call })), []);
+});
+
+test("a run that is stopped ends soon, with nothing left running", async () => {
+  const stop = new AbortController();
+  const reached = await reach(python("context", "silent"), { base: import.meta.dirname, print: () => undefined });
+  const outcomes = run(reached, { signal: stop.signal });
+  const first = outcomes.next();
+  stop.abort();
+  await assert.rejects(first, /stopped|called off/);
+});
+
+/** All but what passed. */
+function wrongOf(outcomes: readonly Outcome[]): string[] {
+  assert.ok(outcomes.length > 20 || outcomes.every(({ rule }) => rule === "TOL-5"));
+  return outcomes.filter(({ state }) => state !== "passed").map(({ rule }) => rule);
+}
+
+function stdio(...command: string[]) {
+  return { type: "stdio" as const, command };
+}
