@@ -63,8 +63,7 @@ async function rendered(stage: Stage, peer: Peer, say: Parameters<Stage["work"]>
 }
 
 export function why(result: Event): string {
-  const error = result["error"] as { code?: unknown; message?: unknown } | undefined;
-  return `${String(error?.code ?? "no code")}: ${String(error?.message ?? "no message")}`.slice(0, 200);
+  return JSON.stringify(result["error"] ?? "and it does not say why");
 }
 
 /** A conversation in which a tool was called, as a context and an infer get it. */

@@ -1,7 +1,10 @@
+import { BytebotError } from "../wire/index.ts";
+
 type Schema = Record<string, unknown>;
 
 const MOST_DEPTH = 16;
 const MOST_ITEMS = 100;
+const MOST_VALUES = 10_000;
 
 const formats: Record<string, string> = {
   "date-time": "2026-01-01T00:00:00Z",
@@ -12,15 +15,28 @@ const formats: Record<string, string> = {
   uuid: "00000000-0000-4000-8000-000000000000",
 };
 
-/** The least value that a JSON Schema takes, as well as that can be told without its patterns: what is optional is left out. */
-export function instanceOf(schema: unknown, root: unknown = schema, depth = 0): unknown {
+/**
+ * The least value that a JSON Schema takes, as well as that can be told without its patterns: what is optional is left out.
+ * Throws where it would hold more than 10,000 values.
+ */
+export function instanceOf(schema: unknown): unknown {
+  return build(schema, { root: schema, left: MOST_VALUES }, 0);
+}
+
+interface Built {
+  root: unknown;
+  left: number;
+}
+
+function build(schema: unknown, built: Built, depth: number): unknown {
+  if (built.left-- === 0) throw new BytebotError("too_large", `the schema asks for more than ${MOST_VALUES} values`);
   if (!isSchema(schema) || depth > MOST_DEPTH) return {};
-  const at = (inner: unknown): unknown => instanceOf(inner, root, depth + 1);
+  const at = (inner: unknown): unknown => build(inner, built, depth + 1);
   if ("const" in schema) return schema["const"];
   if (Array.isArray(schema["enum"])) return schema["enum"][0];
   if ("default" in schema) return schema["default"];
   if (Array.isArray(schema["examples"]) && schema["examples"].length > 0) return schema["examples"][0];
-  if (typeof schema["$ref"] === "string") return at(referred(schema["$ref"], root));
+  if (typeof schema["$ref"] === "string") return at(referred(schema["$ref"], built.root));
   for (const keyword of ["anyOf", "oneOf"]) {
     const choices = schema[keyword];
     if (Array.isArray(choices) && choices.length > 0)

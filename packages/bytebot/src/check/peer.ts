@@ -3,13 +3,15 @@ import type { Event } from "../wire/index.ts";
 import { openChannel, type Channel, type Ear, type Raw } from "./channel.ts";
 import { Inapplicable, Unmet } from "./check.ts";
 import { answersTo } from "./manners.ts";
-import { shown, Trace, type Received } from "./trace.ts";
+import { Trace, type Received } from "./trace.ts";
 
 interface Waiter {
   match: (event: Event) => boolean;
   settle: (event: Event) => void;
   fail: (got: string) => void;
 }
+
+const ENDLESS = "more lines than a check keeps: it does not stop sending";
 
 /** The Hub's side of one connection, played by a script: it sends what a check says, and waits for what has to come. */
 export class Peer implements Ear {
@@ -18,6 +20,8 @@ export class Peer implements Ear {
   polite = false;
   /** What was asked of it, by `id` or `call_id`. */
   readonly asked = new Map<string, Event>();
+  /** Its first bb_sync. */
+  sync: Event | undefined;
   /** Why the connection ended. */
   ended: string | undefined;
   private channel!: Channel;
@@ -72,6 +76,7 @@ export class Peer implements Ear {
     const found = this.events().find(match);
     if (found) return Promise.resolve(found);
     if (this.ended !== undefined) return Promise.reject(new Unmet(expected, this.howEnded(), this.trace.last()));
+    if (this.trace.overflow) return Promise.reject(new Unmet(expected, ENDLESS, this.trace.last()));
     return new Promise((resolve, reject) => {
       const late = setTimeout(() => waiter.fail(`nothing of that in ${ms / 1000} s${this.noise()}`), ms);
       const over = (): void => {
@@ -110,10 +115,11 @@ export class Peer implements Ear {
   heard(received: Received): void {
     const { event } = received;
     if (this.trace.overflow) {
-      for (const waiter of this.waiters) waiter.fail("more lines than a check keeps: it does not stop sending");
+      for (const waiter of this.waiters) waiter.fail(ENDLESS);
       return;
     }
     if (!event) return;
+    if (event.event_type === "bb_sync") this.sync ??= event;
     for (const waiter of this.waiters) if (waiter.match(event)) waiter.settle(event);
     if (!this.polite) return;
     this.send(...answersTo(event, ++this.count));
@@ -141,6 +147,6 @@ export class Peer implements Ear {
   }
 
   private howEnded(): string {
-    return `the end of the connection: ${shown(this.ended ?? "")}`;
+    return `the end of the connection: ${this.ended}`;
   }
 }

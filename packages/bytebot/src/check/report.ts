@@ -1,5 +1,4 @@
 import type { Outcome } from "./check.ts";
-import { shown } from "./trace.ts";
 
 const words = { passed: "ok  ", failed: "FAIL", warned: "warn", not_applicable: "n/a " };
 const arrows = { hub: "hub  →", satellite: "     ←", stderr: "stderr" };
@@ -8,11 +7,11 @@ const arrows = { hub: "hub  →", satellite: "     ←", stderr: "stderr" };
 export function told({ rule, title, state, why, expected, got, fix, lines = [] }: Outcome): string {
   const first = `${words[state]} ${rule.padEnd(7)} ${title}`;
   if (state === "passed") return first;
-  if (state === "not_applicable") return `${first}\n              not applicable: ${shown(why ?? "")}`;
+  if (state === "not_applicable") return `${first}\n              not applicable: ${why}`;
   const details = [
-    `expected  ${shown(expected ?? "")}`,
-    `got       ${shown(got ?? "")}`,
-    ...lines.map(({ from, line }) => `${arrows[from]}  ${shown(line)}`),
+    `expected  ${expected}`,
+    `got       ${got}`,
+    ...lines.map(({ from, line }) => `${arrows[from]}  ${line}`),
     ...(fix === undefined ? [] : [`fix       ${fix}`]),
   ];
   return [first, ...details.map((line) => `              ${line}`)].join("\n");

@@ -2,6 +2,7 @@ import type { Event } from "../wire/index.ts";
 import { Unmet, type Check } from "./check.ts";
 import type { Peer } from "./peer.ts";
 import type { Stage } from "./stage.ts";
+import { shown } from "./trace.ts";
 import type { Work } from "./work.ts";
 
 /** What holds of every request and its answer, whatever the kind. */
@@ -97,5 +98,5 @@ export async function allAnswered(stage: Stage, peer: Peer, works: readonly Work
 }
 
 export function linesOf(events: readonly Event[]): { from: "satellite"; line: string }[] {
-  return events.slice(-6).map((event) => ({ from: "satellite", line: JSON.stringify(event).slice(0, 300) }));
+  return events.slice(-6).map((event) => ({ from: "satellite", line: shown(JSON.stringify(event)) }));
 }

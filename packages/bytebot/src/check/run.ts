@@ -3,8 +3,12 @@ import { BytebotError } from "../wire/index.ts";
 import { Inapplicable, Unmet, type Check, type Outcome } from "./check.ts";
 import { Stage, type Subject } from "./stage.ts";
 import { checks } from "./table.ts";
+import { shown } from "./trace.ts";
 
-/** Each check starts a process: more than a few at once and they wait for the machine, not for the component. */
+/**
+ * Checks that each start a process: more at once and they wait for the machine, not for the component. What is reached
+ * otherwise is one program for all of them, and is checked by one at a time.
+ */
 const AT_ONCE = 4;
 /** The longest a check may take: some wait for several answers, one after the other. */
 const CHECK_MS = 3 * 60_000;
@@ -36,7 +40,7 @@ export async function* run(reached: Reached, { timeoutMs, rules, call, signal }:
     if (outcome.state === "failed") subject.shut.set(gate.gate!, gate.rule);
     if (gate.gate === "handshake" && outcome.state === "failed") break;
   }
-  const free = new Slots(AT_ONCE);
+  const free = new Slots(reached.start ? AT_ONCE : 1);
   for (const check of mine) {
     if (outcomes.has(check) || !wanted(check)) continue;
     const outcome = free.take(() => perform(check, subject, signal));
@@ -65,11 +69,18 @@ async function perform(check: Check, subject: Subject, signal: AbortSignal): Pro
     await inTime(check.run(stage), signal);
     return { ...about, state: "passed" };
   } catch (error) {
-    if (error instanceof Inapplicable) return { ...about, state: "not_applicable", why: error.message };
+    if (error instanceof Inapplicable) return { ...about, state: "not_applicable", why: shown(error.message) };
     if (!(error instanceof Unmet)) throw error;
     const state = level === "SHOULD" ? "warned" : "failed";
     const { expected, got, lines = [] } = error;
-    return { ...about, state, expected, got, ...(fix === undefined ? {} : { fix }), lines };
+    return {
+      ...about,
+      state,
+      expected: shown(expected),
+      got: shown(got),
+      ...(fix === undefined ? {} : { fix }),
+      lines,
+    };
   } finally {
     await stage.close();
   }

@@ -2,7 +2,7 @@ import { beforeSync, BytebotError, kinds, limitsFor, maySend, validate, type Eve
 import { Unmet, type Check } from "./check.ts";
 import { mayControl } from "./manners.ts";
 import type { Peer } from "./peer.ts";
-import type { Received } from "./trace.ts";
+import { shown, type Received } from "./trace.ts";
 import type { Stage } from "./stage.ts";
 import { tourOf } from "./tour.ts";
 
@@ -29,7 +29,8 @@ function sent(check: Omit<Check, "kinds" | "run" | "needs"> & Partial<Check>, fi
 function look(peer: Peer, kind: Kind, expected: string, find: Finding): void {
   for (const received of peer.received) {
     const got = find(received, peer, kind);
-    if (got !== undefined) throw new Unmet(expected, got, [{ from: "satellite", line: received.text.slice(0, 300) }]);
+    if (got !== undefined)
+      throw new Unmet(expected, got, [{ from: "satellite", line: shown(received.text, received.bytes) }]);
   }
 }
 
@@ -42,6 +43,7 @@ function ofEvent(find: (event: Event, peer: Peer, kind: Kind) => string | undefi
 }
 
 const ID = /^[\x21-\x7e]{1,128}$/;
+const isId = (value: unknown): boolean => typeof value === "string" && ID.test(value);
 const IDS = ["id", "in_reply_to", "call_id", "loop_id"];
 
 export const sentChecks: Check[] = [
@@ -90,7 +92,7 @@ export const sentChecks: Check[] = [
   sent(
     { rule: "ENV-2", title: "Its ids are 1 to 128 visible ASCII characters" },
     ofEvent((event) => {
-      const wrong = IDS.find((field) => event[field] !== undefined && !ID.test(String(event[field])));
+      const wrong = IDS.find((field) => event[field] !== undefined && !isId(event[field]));
       return wrong && `"${wrong}": ${JSON.stringify(event[wrong])?.slice(0, 200)}`;
     }),
   ),
@@ -156,9 +158,7 @@ export const sentChecks: Check[] = [
   ),
   sent(
     { rule: "CON-5", title: "It sends bb_sync once" },
-    ofEvent((event, peer) =>
-      event.event_type === "bb_sync" && peer.events("bb_sync")[0] !== event ? "a second bb_sync" : undefined,
-    ),
+    ofEvent((event, peer) => (event.event_type === "bb_sync" && peer.sync !== event ? "a second bb_sync" : undefined)),
   ),
 ];
 
@@ -168,7 +168,7 @@ async function uniqueIds(stage: Stage): Promise<void> {
   const again = second.events().find(({ id }) => id !== undefined && ids.has(id));
   if (again)
     throw new Unmet("other ids in another run", `"id":${JSON.stringify(again["id"])} in both`, [
-      { from: "satellite", line: JSON.stringify(again).slice(0, 300) },
+      { from: "satellite", line: shown(JSON.stringify(again)) },
     ]);
 }
 
@@ -189,7 +189,7 @@ function invalid(event: Event): string | undefined {
 
 function permission(event: Event, peer: Peer, kind: Kind): string {
   if (event.event_type === "bb_sync") return "allowed";
-  const controller = mayControl(kind) && peer.events("bb_sync")[0]?.["controller"] === true;
+  const controller = mayControl(kind) && peer.sync?.["controller"] === true;
   return maySend(kind, controller, event.event_type);
 }
 

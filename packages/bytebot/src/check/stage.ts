@@ -86,7 +86,7 @@ export class Stage {
 
   /** A scope it may see; another `name`, another scope. */
   scope(peer: Peer, name = "c_1"): string {
-    const scopes = peer.events("bb_sync")[0]?.["scopes"];
+    const scopes = peer.sync?.["scopes"];
     const first: unknown = Array.isArray(scopes) ? scopes[0] : undefined;
     return typeof first === "string" && first !== "*" ? `${first}/${name}` : `u_${this.run}${name}/${name}`;
   }

@@ -49,7 +49,7 @@ export const toolsourceChecks: Check[] = [
     fix: "copy call_id from the request; on any exception answer with success false and an error",
     run: async (stage) => {
       const peer = await stage.attach();
-      const call = await permittedCall(stage, await stage.tools(peer));
+      const call = permittedCall(stage, await stage.tools(peer));
       const work = await stage.work(peer, { call });
       await allAnswered(stage, peer, [work]);
     },
@@ -74,7 +74,7 @@ export const toolsourceChecks: Check[] = [
     fix: "check what a call brings before it is used, and answer what is wrong with success false",
     run: async (stage) => {
       const peer = await stage.attach();
-      const { name } = await permittedCall(stage, await stage.tools(peer));
+      const { name } = permittedCall(stage, await stage.tools(peer));
       const works: Work[] = [];
       for (const input of [{}, { [`unknown-${name}`]: 1 }, { path: null, text: 7, query: [] }]) {
         works.push(await stage.work(peer, { call: { name, input } }));

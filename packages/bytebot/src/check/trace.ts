@@ -23,6 +23,8 @@ export interface Received {
 }
 
 const SHOWN_CHARS = 300;
+/** Of a line: more than is shown, as what is cut is cut at a character. */
+const KEPT_BYTES = 4 * SHOWN_CHARS;
 /** In a report: so many of the wire, and so many that it printed. */
 const SHOWN_LINES = 8;
 const SHOWN_PRINTS = 4;
@@ -44,8 +46,7 @@ export class Trace {
   }
 
   sentBytes(bytes: Uint8Array): void {
-    const text = Buffer.from(bytes.subarray(0, SHOWN_CHARS)).toString();
-    this.note("hub", bytes.length > SHOWN_CHARS ? `${text}… (${bytes.length} bytes)` : text);
+    this.note("hub", Buffer.from(bytes.subarray(0, KEPT_BYTES)).toString(), bytes.length);
   }
 
   stderr(line: string): void {
@@ -57,7 +58,7 @@ export class Trace {
     const line = encode(event);
     return this.keep({
       event,
-      text: line.slice(0, SHOWN_CHARS * 4),
+      text: line.slice(0, KEPT_BYTES),
       bytes: line.length,
       separator: false,
       unended: false,
@@ -70,7 +71,7 @@ export class Trace {
   }
 
   hearLine(bytes: Uint8Array, unended: boolean): Received {
-    const text = Buffer.from(bytes.subarray(0, SHOWN_CHARS * 4)).toString();
+    const text = Buffer.from(bytes.subarray(0, KEPT_BYTES)).toString();
     const separator = SEPARATORS.some((raw) => Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).includes(raw));
     const about = { text, bytes: bytes.length, separator, unended };
     try {
@@ -92,12 +93,13 @@ export class Trace {
     this.bytes += received.bytes;
     if (this.received.length >= MOST_LINES || this.bytes > MOST_BYTES) this.overflow = true;
     else this.received.push(received);
-    this.note("satellite", received.fault && received.text === "" ? `(${received.fault.message})` : received.text);
+    const { fault, text, bytes } = received;
+    this.note("satellite", fault && text === "" ? `(${fault.message})` : text, bytes);
     return received;
   }
 
-  private note(from: Line["from"], text: string): void {
-    this.lines.push({ from, line: shown(text) });
+  private note(from: Line["from"], text: string, size?: number): void {
+    this.lines.push({ from, line: shown(text, size) });
     if (this.lines.length > MOST_KEPT) this.lines = this.last();
   }
 }
@@ -107,13 +109,13 @@ const rules: Partial<Record<string, string>> = { too_large: "FRM-5", parse_error
 
 const SEPARATORS = ["\u2028", "\u2029"].map((character) => Buffer.from(character));
 
-/** For a terminal: one line, nothing in it that moves the cursor. */
-export function shown(text: string): string {
-  const cut = text.length > SHOWN_CHARS ? `${text.slice(0, SHOWN_CHARS)}… (${text.length} characters)` : text;
+/** For a terminal: one line, nothing in it that moves the cursor, cut where it is long. */
+export function shown(text: string, size = text.length): string {
+  const cut = text.length > SHOWN_CHARS || size > KEPT_BYTES ? `${text.slice(0, SHOWN_CHARS)}… (${size} in all)` : text;
   return cut
     .toWellFormed()
-    .replaceAll(
-      /[\u0000-\u001f\u007f-\u009f\u2028\u2029\u200e\u200f\u202a-\u202e\u2066-\u2069]/g,
-      (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`,
-    );
+    .replaceAll(CONTROLS, (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`);
 }
+
+/** Of the terminal, of the line and of the direction of text. */
+const CONTROLS = /[\u0000-\u001f\u007f-\u009f\u2028\u2029\u200e\u200f\u202a-\u202e\u2066-\u2069]/g;

@@ -61,7 +61,8 @@ export const command: Command = {
 };
 
 async function printed(reached: Reached, json: boolean, outcomes: AsyncIterable<Outcome>): Promise<boolean> {
-  if (!json) printLine(`${reached.name}, ${reached.kind}, ${reached.start ? "over stdio" : "in this process"}\n`);
+  const way = reached.start ? "over stdio" : reached.outcome ? "in this process" : "over HTTP";
+  if (!json) printLine(`${reached.name}, ${reached.kind}, ${way}\n`);
   const all: Outcome[] = [];
   for await (const outcome of outcomes) {
     all.push(outcome);

@@ -18,5 +18,8 @@ export async function checked(
   options: Omit<RunOptions, "signal"> = {},
 ): Promise<Outcome[]> {
   const reached = await reach(component, { base, print: () => undefined });
-  return Array.fromAsync(run(reached, { ...options, signal: new AbortController().signal }));
+  const outcomes: Outcome[] = [];
+  const signal = new AbortController().signal;
+  for await (const outcome of run(reached, { ...options, signal })) outcomes.push(outcome);
+  return outcomes;
 }

@@ -4,6 +4,7 @@ import { suite, test } from "node:test";
 import { reach } from "../../src/app/reach.ts";
 import { run, type Outcome } from "../../src/check/index.ts";
 import { kinds, type Kind } from "../../src/wire/index.ts";
+import { answer, ScriptedServer } from "../../../../satellites/bb-infer/test/scripted-server.ts";
 import { checked, python } from "./checked.ts";
 
 const dist = join(import.meta.dirname, "../../dist");
@@ -34,6 +35,14 @@ suite("what keeps the rules passes every check of its kind", () => {
 
   test("bb-tools, with the calls that its annotations allow", async () => {
     assert.deepEqual(wrongOf(await checked({ ref: join(satellites, "bb-tools") })), []);
+  });
+
+  test("bb-infer, with a server that says what a script says", { timeout: 120_000 }, async (t) => {
+    const server = await ScriptedServer.start(answer("Once ", "upon ", "a time."));
+    t.after(() => server[Symbol.asyncDispose]());
+    const component = { ref: join(satellites, "bb-infer"), opts: { base_url: server.baseUrl, model: "m" } };
+    // What it would call, it was not asked to: the server has no tool for it.
+    assert.deepEqual(wrongOf(await checked(component)), ["CHK-6", "TRN-5"]);
   });
 
   test("bb-chat, which is reached in this process: what is seen of bytes alone is not applicable, and said so", async () => {
