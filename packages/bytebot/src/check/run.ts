@@ -27,7 +27,10 @@ export interface RunOptions {
  * Runs the checks of the component's kind, each on connections of its own, and yields their outcomes in the table's
  * order. Throws BytebotError where the component cannot be reached at all. Nothing of it runs when this has returned.
  */
-export async function* run(reached: Reached, { timeoutMs, rules, call, signal }: RunOptions): AsyncGenerator<Outcome> {
+export async function* run(reached: Reached, options: RunOptions): AsyncGenerator<Outcome> {
+  const leaving = new AbortController();
+  const signal = AbortSignal.any([options.signal, leaving.signal]);
+  const { timeoutMs, rules, call } = options;
   const { kind } = reached;
   if (kind === undefined) throw new BytebotError("invalid_params", `${reached.name} does not say its kind`);
   const subject: Subject = { reached, kind, timeoutMs, call, shut: new Map(), tours: [] };
@@ -38,7 +41,6 @@ export async function* run(reached: Reached, { timeoutMs, rules, call, signal }:
     const outcome = await perform(gate, subject, signal);
     outcomes.set(gate, Promise.resolve(outcome));
     if (outcome.state === "failed") subject.shut.set(gate.gate!, gate.rule);
-    if (gate.gate === "handshake" && outcome.state === "failed") break;
   }
   const free = new Slots(reached.start ? AT_ONCE : 1);
   for (const check of mine) {
@@ -54,8 +56,10 @@ export async function* run(reached: Reached, { timeoutMs, rules, call, signal }:
       if (outcome && (wanted(check) || (check.gate === "handshake" && outcome.state === "failed"))) yield outcome;
     }
   } finally {
+    // Whoever stopped reading ends what is under way too.
+    leaving.abort();
     free.stop();
-    await Promise.allSettled(outcomes.values());
+    await Promise.allSettled([...outcomes.values(), ...subject.tours]);
   }
 }
 

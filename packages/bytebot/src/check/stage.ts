@@ -47,6 +47,9 @@ export class Stage {
   async open(): Promise<Peer> {
     const peer = await Peer.open(this.subject.reached, this.signal);
     this.peers.add(peer);
+    // Whatever waits for this connection ends with it.
+    this.signal.addEventListener("abort", this.stop, { once: true });
+    if (this.signal.aborted) this.stop();
     return peer;
   }
 
@@ -136,8 +139,11 @@ export class Stage {
   }
 
   async close(): Promise<void> {
+    this.signal.removeEventListener("abort", this.stop);
     await Promise.all([...this.peers].map((peer) => peer.close()));
   }
+
+  private readonly stop = (): void => void this.close();
 
   private workMs(): number {
     const { kind } = this;

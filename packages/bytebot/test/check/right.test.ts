@@ -8,6 +8,7 @@ import { answer, ScriptedServer } from "../../../../satellites/bb-infer/test/scr
 import { checked, python } from "./checked.ts";
 
 const dist = join(import.meta.dirname, "../../dist");
+const fixtures = join(import.meta.dirname, "fixtures");
 const satellites = join(import.meta.dirname, "../../../../satellites");
 
 suite("what keeps the rules passes every check of its kind", () => {
@@ -65,13 +66,24 @@ test("a tool that is not annotated read_only is called only where the person all
   assert.deepEqual(wrongOf(await checked(component, { rules: ["TOL-5"], call })), []);
 });
 
-test("a run that is stopped ends soon, with nothing left running", async () => {
+test("a run that is stopped ends what is under way, and waits for no answer", { timeout: 25_000 }, async () => {
   const stop = new AbortController();
-  const reached = await reach(python("context", "silent"), { base: import.meta.dirname, print: () => undefined });
-  const outcomes = run(reached, { signal: stop.signal });
-  const first = outcomes.next();
-  stop.abort();
-  await assert.rejects(first, /stopped|called off/);
+  const reached = await reach(python("context", "silent-cancel"), { base: fixtures, print: () => undefined });
+  const running: Promise<unknown>[] = [];
+  const start = reached.start!;
+  reached.start = async (...args) => {
+    const streams = await start(...args);
+    running.push(streams.exited);
+    const write = streams.writable.write.bind(streams.writable) as (data: string) => boolean;
+    // The answer to this never comes, and is waited for 30 s.
+    const heard = (data: string) => (String(data).includes("bb_cancel") && stop.abort(), write(data));
+    streams.writable.write = heard as typeof streams.writable.write;
+    return streams;
+  };
+  const outcomes = run(reached, { rules: ["ENV-1"], signal: stop.signal });
+  await assert.rejects(outcomes.next(), /the run was stopped/);
+  assert.ok(running.length >= 4);
+  await Promise.all(running);
 });
 
 /** All but what passed. */
