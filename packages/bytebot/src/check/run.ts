@@ -32,7 +32,8 @@ export async function* run(reached: Reached, options: RunOptions): AsyncGenerato
   const signal = AbortSignal.any([options.signal, leaving.signal]);
   const { timeoutMs, rules, call } = options;
   const { kind } = reached;
-  if (kind === undefined) throw new BytebotError("invalid_params", `${reached.name} does not say its kind`);
+  if (kind === undefined)
+    throw new BytebotError("invalid_params", `${reached.name} has no manifest that says its kind: say it with --kind`);
   const subject: Subject = { reached, kind, timeoutMs, call, shut: new Map(), tours: [] };
   const mine = checks.filter((check) => check.kinds.includes(kind));
   const wanted = (check: Check): boolean => rules === undefined || rules.includes(check.rule);

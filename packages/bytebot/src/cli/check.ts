@@ -12,8 +12,8 @@ const help = `usage: bytebot check <component> [options]
 Attaches a component as a Hub would, drives it through the rules of the wire that hold for its kind, and prints each rule
 with how it was kept: ok, FAIL with the lines that show it, warn for a SHOULD, n/a with the reason.
 
-  component        a path or a package with a bytebot.component.json; or, after --, a program that speaks on stdio
-  --kind KIND      what the program is: ${kinds.join(", ")}
+  component        a path, a package or a URL with a bytebot.component.json; or, after --, a program that speaks on stdio
+  --kind KIND      what the program is, or what is behind a URL that does not say: ${kinds.join(", ")}
   --opts JSON      the options an app would pass (BYTEBOT_OPTS)
   --env NAME       an environment variable it may read; may be repeated
   --rule ID        only the checks of this rule, as in FRM-3; may be repeated
@@ -84,6 +84,7 @@ function toComponent(words: string[], kind: string | undefined): Parameters<type
   }
   const known: Kind | undefined = kinds.find((one) => one === kind);
   if (!known) throw new UsageError("check", `--kind ${kind} is none of ${kinds.join(", ")}`);
+  if (/^https?:\/\//i.test(ref) && more.length === 0) return { ref, kind: known };
   return { kind: known, entry: { type: "stdio", command: words } };
 }
 

@@ -3,6 +3,9 @@ import { join } from "node:path";
 import { suite, test } from "node:test";
 import { reach } from "../../src/app/reach.ts";
 import { run, type Outcome } from "../../src/check/index.ts";
+import { main as contextMain } from "../../src/cli/demo/context.ts";
+import { main as filesMain } from "../../src/cli/demo/toolsource.ts";
+import { serveHttp } from "../../src/sdk/index.ts";
 import { kinds, type Kind } from "../../src/wire/index.ts";
 import { answer, ScriptedServer } from "../../../../satellites/bb-infer/test/scripted-server.ts";
 import { checked, python } from "./checked.ts";
@@ -37,6 +40,22 @@ suite("what keeps the rules passes every check of its kind", () => {
   test("bb-tools, with the calls that its annotations allow", async () => {
     assert.deepEqual(wrongOf(await checked({ ref: join(satellites, "bb-tools") })), []);
   });
+
+  for (const sendAcks of [false, true]) {
+    test(`a toolsource and a context of the SDK over HTTP${sendAcks ? ", with acknowledgements" : ""}`, async (t) => {
+      const mains = { toolsource: filesMain, context: contextMain };
+      for (const kind of ["toolsource", "context"] as const) {
+        const serving = await serveHttp(mains[kind], { sendAcks });
+        t.after(() => serving.close());
+        const call = { name: "create-user-file", input: { path: "a.txt", content: "x" } };
+        const outcomes = await checked({ ref: serving.url, kind }, { call });
+        assert.deepEqual(
+          outcomes.filter(({ state, why }) => state !== "passed" && !/over stdio alone/.test(why ?? "")),
+          [],
+        );
+      }
+    });
+  }
 
   test("bb-infer, with a server that says what a script says", { timeout: 120_000 }, async (t) => {
     const server = await ScriptedServer.start(answer("Once ", "upon ", "a time."));
