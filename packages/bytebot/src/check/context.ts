@@ -3,7 +3,7 @@ import { Inapplicable, Unmet, type Check } from "./check.ts";
 import type { Peer } from "./peer.ts";
 import { answersOnce, apart, cancelled } from "./requests.ts";
 import type { Stage } from "./stage.ts";
-import { offered } from "./work.ts";
+import { nameOf, offered } from "./work.ts";
 
 const common = { kinds: ["context"] as const, needs: "answer" as const };
 
@@ -33,9 +33,7 @@ export const contextChecks: Check[] = [
       const peer = await stage.attach();
       for (const tools of [offered, offered.slice(0, 1), []]) {
         const result = await rendered(stage, peer, { tools });
-        const names = ((result["tools"] ?? []) as (string | { name: string })[]).map((tool) =>
-          typeof tool === "string" ? tool : tool.name,
-        );
+        const names = ((result["tools"] ?? []) as unknown[]).map(nameOf);
         const unknown = names.find((name) => !tools.some((tool) => tool.name === name));
         if (unknown === undefined) continue;
         const all = tools.map(({ name }) => name).join(", ");

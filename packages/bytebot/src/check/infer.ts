@@ -6,7 +6,7 @@ import type { Peer } from "./peer.ts";
 import { answersOnce, apart, cancelled, linesOf } from "./requests.ts";
 import type { Stage } from "./stage.ts";
 import { tourOf } from "./tour.ts";
-import { offered } from "./work.ts";
+import { nameOf, offered } from "./work.ts";
 
 const common = { kinds: ["infer"] as const, needs: "answer" as const };
 const STOP_REASONS: readonly (StopReason | undefined)[] = ["end_turn", "tool_use", "max_tokens", "refusal", undefined];
@@ -196,8 +196,7 @@ function isSame(type: string, streamed: string, whole: string): boolean {
 
 async function toolCalls(stage: Stage): Promise<{ name: string; text: string; among: string[] }[]> {
   const calls = (await answers(stage)).flatMap(({ folded, result, request }) => {
-    const tools = (request["tools"] ?? []) as { name: string }[];
-    const among = tools.map(({ name }) => name);
+    const among = ((request["tools"] ?? []) as unknown[]).map(nameOf);
     const streamed = [...folded.blocks.values()];
     const whole = streamed.length > 0 ? [] : ((result["content"] ?? []) as Record<string, unknown>[]);
     return [

@@ -60,6 +60,12 @@ export function answersTo(event: Event, n: number): Event[] {
         },
       ];
     }
+    case "bb_blob": {
+      // One answer to an upload, at its first part, and one to a request.
+      if (event["part"] !== undefined && event["part"] !== 0) return [];
+      const message = "bytebot check keeps no bytes";
+      return [{ event_type: "bb_error", ...named, code: "unavailable", message, retryable: false }];
+    }
     case "bb_attach":
     case "bb_detach":
     case "bb_policy":

@@ -98,7 +98,8 @@ export class Stage {
   async work(peer: Peer, say: Say = {}): Promise<Work> {
     const tools = this.kind === "toolsource" ? await this.tools(peer) : [];
     const scope = say.scope ?? this.scope(peer);
-    return toWork(this.kind, { ...say, scope }, { tools, call: this.subject.call, ms: this.workMs() });
+    const { api_shape: shape } = (peer.sync?.["capabilities"] ?? {}) as { api_shape?: unknown };
+    return toWork(this.kind, { ...say, scope, shape }, { tools, call: this.subject.call, ms: this.workMs() });
   }
 
   async answer(peer: Peer, { expected, answers }: Work, ms = this.workMs()): Promise<Event> {

@@ -1,6 +1,14 @@
 import { randomUUID } from "node:crypto";
 import { schemaCheck } from "../hub/tools.ts";
-import type { Block, Event, Kind, Message, ModelTool, ToolDefinition } from "../wire/index.ts";
+import {
+  toOpenai,
+  type Block,
+  type Event,
+  type Kind,
+  type Message,
+  type ModelTool,
+  type ToolDefinition,
+} from "../wire/index.ts";
 import { Inapplicable } from "./check.ts";
 import { instanceOf } from "./instance.ts";
 
@@ -24,6 +32,8 @@ export interface Say {
   /** Of a toolsource: another call than the one that may be made. */
   call?: { name: string; input: unknown };
   extra?: Record<string, unknown>;
+  /** The shape of messages that it announced (rule CNV-1). */
+  shape?: unknown;
 }
 
 export interface Callable {
@@ -67,8 +77,7 @@ function render({ scope, extra, ...say }: Say & { scope: string }): Work {
     loop_id: newId("l"),
     round: 0,
     infer: { name: "check", capabilities: { api_shape: "anthropic" } },
-    tools: structuredClone(say.tools ?? offered),
-    history: conversation(say),
+    ...shaped("history", conversation(say), say.tools ?? offered, say.shape),
     history_whole: true,
     ts: Date.now(),
     ...extra,
@@ -78,7 +87,7 @@ function render({ scope, extra, ...say }: Say & { scope: string }): Work {
 
 function inference({ scope, extra, ...say }: Say & { scope: string }): Work {
   const key = newId("i");
-  const tools = say.tools ?? [];
+  const { tools, ...messages } = shaped("messages", conversation(say), say.tools ?? [], say.shape);
   const event = {
     event_type: "bb_infer_request",
     id: key,
@@ -87,8 +96,8 @@ function inference({ scope, extra, ...say }: Say & { scope: string }): Work {
     stream: true,
     round: 0,
     attempt: 0,
-    messages: conversation(say),
-    ...(tools.length === 0 ? {} : { tools: structuredClone(tools) }),
+    ...messages,
+    ...(tools.length === 0 ? {} : { tools }),
     params: { max_tokens: 64 },
     seq: 512,
     cursor: "check:2.0",
@@ -130,6 +139,23 @@ export function permitted({ tools, call: named }: Callable): { name: string; inp
     }
   }
   return undefined;
+}
+
+/** The conversation and the tools, in the shape that this component takes. */
+function shaped(name: "history" | "messages", said: Message[], offer: readonly ModelTool[], shape: unknown) {
+  const own = structuredClone(offer) as ModelTool[];
+  if (shape !== "openai") return { tools: own, [name]: said };
+  const { messages, tools } = toOpenai({ messages: said, tools: own });
+  return { api_shape: "openai", tools: tools ?? [], [name]: messages };
+}
+
+/** Of a tool as a name, or in either shape. */
+export function nameOf(tool: unknown): string {
+  const { name, function: inner } = (typeof tool === "object" ? (tool ?? {}) : { name: tool }) as {
+    name?: unknown;
+    function?: { name?: unknown };
+  };
+  return String(name ?? inner?.name);
 }
 
 function answered(type: string, field: "in_reply_to" | "call_id", key: string): Pick<Work, "expected" | "answers"> {

@@ -21,6 +21,10 @@ suite("what keeps the rules passes every check of its kind", () => {
     });
   }
 
+  test("an infer that takes messages in the shape of OpenAI's", async () => {
+    assert.deepEqual(wrongOf(await checked(python("infer", "openai"))), []);
+  });
+
   test("a toolsource of the SDK", async () => {
     assert.deepEqual(wrongOf(await checked({ kind: "toolsource", entry: stdio("node", "sdk.ts") })), []);
   });
