@@ -1,5 +1,6 @@
 /**
- * Writes the JSON Schemas that come from the zod schemas, so that nothing is said twice. With --check it writes nothing
+ * Writes the JSON Schemas that come from the zod schemas, and the spec's list of what `bytebot check` looks at, so that
+ * nothing is said twice. With --check it writes nothing
  * and exits 1 naming each file that is not up to date. `--to folder` writes below another folder than this checkout.
  */
 import { mkdir, readFile, writeFile } from "node:fs/promises";
@@ -7,6 +8,7 @@ import { dirname, join } from "node:path";
 import { parseArgs } from "node:util";
 import { z } from "zod";
 // The sources, not dist: what is generated never depends on whether something was built.
+import { checks } from "../packages/bytebot/src/check/table.ts";
 import { AppFile } from "../packages/bytebot/src/resolve/appfile.ts";
 import { Manifest } from "../packages/bytebot/src/resolve/manifest.ts";
 import * as wire from "../packages/bytebot/src/wire/index.ts";
@@ -56,6 +58,25 @@ function fileSchema(title: string, schema: z.ZodType): object {
   return { $schema: DIALECT, title, ...z.toJSONSchema(schema, { io: "input" }) };
 }
 
+/** The spec, with the rules of each kind that the checks cover between its two marks. */
+function withChecks(spec: string): string {
+  const [start, end] = ["<!-- checks:", "<!-- end of checks -->"].map((mark) => spec.indexOf(mark));
+  if (start === undefined || end === undefined || start === -1 || end < start)
+    throw new Error("spec/WIRE.md has lost the marks of its list of checks");
+  const head = spec.slice(start, spec.indexOf("\n", start) + 1);
+  const every = rulesOf((kinds) => kinds.length === wire.kinds.length);
+  const own = wire.kinds.map((kind) => {
+    const rules = rulesOf((kinds) => kinds.includes(kind)).filter((rule) => !every.includes(rule));
+    return `- \`${kind}\`: ${rules.join(", ")}`;
+  });
+  return `${spec.slice(0, start)}${head}\n- every kind: ${every.join(", ")}\n${own.join("\n")}\n\n${spec.slice(end)}`;
+}
+
+function rulesOf(of: (kinds: readonly wire.Kind[]) => boolean): string[] {
+  const rules = new Set(checks.filter(({ kinds }) => of(kinds)).map(({ rule }) => rule));
+  return [...rules].toSorted((a, b) => a.localeCompare(b, "en", { numeric: true }));
+}
+
 const files: Record<string, object> = {
   "packages/bytebot/manifest.schema.json": fileSchema(
     "bytebot.component.json: what a component is and how to start it",
@@ -70,9 +91,10 @@ const files: Record<string, object> = {
 
 const { values } = parseArgs({ options: { check: { type: "boolean", default: false }, to: { type: "string" } } });
 const root = values.to ?? join(import.meta.dirname, "..");
-for (const [name, schema] of Object.entries(files)) {
+const spec = await readFile(join(import.meta.dirname, "../spec/WIRE.md"), "utf8");
+const texts = Object.entries(files).map(([name, schema]) => [name, `${JSON.stringify(schema, null, 2)}\n`] as const);
+for (const [name, text] of [...texts, ["spec/WIRE.md", withChecks(spec.replaceAll("\r\n", "\n"))] as const]) {
   const file = join(root, name);
-  const text = `${JSON.stringify(schema, null, 2)}\n`;
   if ((await current(file)) === text) continue;
   if (values.check) {
     console.error(`${name} is not up to date: run npm run generate`);

@@ -2,7 +2,7 @@ import { basename } from "node:path";
 import { pathToFileURL } from "node:url";
 import { parseReference, resolve } from "../resolve/index.ts";
 import { loadInproc, startInproc, type Main } from "../sdk/ambient.ts";
-import { child, inprocPair, type Connect, type Link } from "../transport/index.ts";
+import { child, inprocPair, startChild, type ChildStreams, type Connect, type Link } from "../transport/index.ts";
 import { BytebotError, type Kind } from "../wire/index.ts";
 import type { ByManifest, ByReference, InProcess } from "./component.ts";
 import { dialed, reachUrl } from "./url.ts";
@@ -19,6 +19,8 @@ export interface Reached {
   /** In this process: settles when its `main` has ended, with what it threw. */
   outcome?: Promise<BytebotError | undefined>;
   connect: Connect;
+  /** A child process: starts one and leaves its bytes to the caller, for whoever has to see them. */
+  start?: (signal: AbortSignal, onStderr: (line: string) => void) => Promise<ChildStreams>;
 }
 
 export interface ReachOptions {
@@ -69,8 +71,13 @@ function process(
   options: ReachOptions,
 ): Reached {
   const env: Record<string, string> = Object.keys(opts).length === 0 ? {} : { BYTEBOT_OPTS: JSON.stringify(opts) };
-  const connect = child({ name: is.name, command, cwd, env, allowEnv, onStderr: options.print });
-  return { ...is, restartable: is.kind !== "ui", connect };
+  const program = { name: is.name, command, cwd, env, allowEnv };
+  return {
+    ...is,
+    restartable: is.kind !== "ui",
+    connect: child({ ...program, onStderr: options.print }),
+    start: (signal, onStderr) => startChild({ ...program, onStderr }, signal),
+  };
 }
 
 async function load(module: string): Promise<Main> {

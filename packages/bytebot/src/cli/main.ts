@@ -11,6 +11,10 @@ const commands: Record<string, { summary: string; load: () => Promise<{ command:
   run: { summary: "run an app: a bytebot.app.json, or a module that exports one", load: () => import("./run.ts") },
   chat: { summary: "talk to a model in the terminal", load: () => import("./chat.ts") },
   tail: { summary: "print the live wire of a running app as JSON lines", load: () => import("./tail.ts") },
+  check: {
+    summary: "check a component, in any language, against the rules of the wire",
+    load: () => import("./check.ts"),
+  },
   demo: { summary: "a scripted demo: no model, no key, no network", load: () => import("./demo.ts") },
 };
 

@@ -6,7 +6,7 @@ import { setTimeout } from "node:timers/promises";
 import { BytebotError, Framer } from "../wire/index.ts";
 import { endGroups, MARKER, type Group } from "./group.ts";
 import { unwatch, watch } from "./guard.ts";
-import { LineLink } from "./lines.ts";
+import { LineLink, type LineStreams } from "./lines.ts";
 import type { Connect } from "./link.ts";
 
 const GRACE_MS = 1000;
@@ -34,27 +34,36 @@ export interface ChildOptions {
 
 /** A satellite as a process of ours, that speaks on stdin and stdout: it ends with the link, and with us, and all it started too. */
 export function child(options: ChildOptions): Connect {
-  return async (receiver, signal) => {
-    if (signal.aborted) throw calledOff(options);
-    const group: Group = { marker: randomUUID(), pid: undefined };
-    watch(group);
-    let running: ChildProcessWithoutNullStreams;
-    try {
-      running = await start(options, group.marker);
-    } catch (error) {
-      await unwatch(group);
-      throw unavailable(options, error);
-    }
-    group.pid = running.pid;
-    watch(group);
-    const life = new Life(running, group, options);
-    if (signal.aborted) {
-      await life.end();
-      throw calledOff(options);
-    }
-    const streams = { name: options.name, readable: running.stdout, writable: running.stdin };
-    return new LineLink({ ...streams, end: () => life.end(), why: (seen) => life.why(seen) }, receiver);
-  };
+  return async (receiver, signal) => new LineLink(await startChild(options, signal), receiver);
+}
+
+/** The process beneath the link, for whoever has to see its bytes. */
+export interface ChildStreams extends LineStreams {
+  /** Settles when the process itself has ended. */
+  exited: Promise<unknown>;
+}
+
+/** Starts the process, and leaves its bytes to the caller, who calls `end`. Rejects as `child`'s connect does. */
+export async function startChild(options: ChildOptions, signal: AbortSignal): Promise<ChildStreams> {
+  if (signal.aborted) throw calledOff(options);
+  const group: Group = { marker: randomUUID(), pid: undefined };
+  watch(group);
+  let running: ChildProcessWithoutNullStreams;
+  try {
+    running = await start(options, group.marker);
+  } catch (error) {
+    await unwatch(group);
+    throw unavailable(options, error);
+  }
+  group.pid = running.pid;
+  watch(group);
+  const life = new Life(running, group, options);
+  if (signal.aborted) {
+    await life.end();
+    throw calledOff(options);
+  }
+  const streams = { name: options.name, readable: running.stdout, writable: running.stdin };
+  return { ...streams, end: () => life.end(), why: (seen) => life.why(seen), exited: life.exited };
 }
 
 async function start(
@@ -92,10 +101,10 @@ function unavailable({ name, command, cwd }: ChildOptions, cause: unknown): Byte
 
 /** One run of the process, from its start until nothing of it is left. */
 class Life {
+  readonly exited: Promise<unknown>;
   private readonly running: ChildProcessWithoutNullStreams;
   private readonly group: Group;
   private readonly graceMs: number;
-  private readonly exited: Promise<unknown>;
   private readonly closed: Promise<unknown>;
   private readonly lastLines: string[] = [];
   private ended: Promise<void> | undefined;

@@ -1,0 +1,21 @@
+import type { Check } from "./check.ts";
+import { connectionChecks } from "./connection.ts";
+import { contextChecks } from "./context.ts";
+import { inferChecks } from "./infer.ts";
+import { readingChecks } from "./reading.ts";
+import { sentChecks } from "./sent.ts";
+import { telemetryChecks } from "./telemetry.ts";
+import { toolsourceChecks } from "./toolsource.ts";
+import { uiChecks } from "./ui.ts";
+
+/** Every check there is, in the order of the report. */
+export const checks: readonly Check[] = [
+  ...connectionChecks,
+  ...readingChecks,
+  ...sentChecks,
+  ...contextChecks,
+  ...inferChecks,
+  ...toolsourceChecks,
+  ...uiChecks,
+  ...telemetryChecks,
+];

@@ -1,0 +1,120 @@
+import assert from "node:assert/strict";
+import { join } from "node:path";
+import { suite, test } from "node:test";
+import { reach } from "../../src/app/reach.ts";
+import { run, type Outcome } from "../../src/check/index.ts";
+import { main as contextMain } from "../../src/cli/demo/context.ts";
+import { main as filesMain } from "../../src/cli/demo/toolsource.ts";
+import { serveHttp } from "../../src/sdk/index.ts";
+import { kinds, type Kind } from "../../src/wire/index.ts";
+import { answer, ScriptedServer } from "../../../../satellites/bb-infer/test/scripted-server.ts";
+import { checked, python } from "./checked.ts";
+
+const dist = join(import.meta.dirname, "../../dist");
+const fixtures = join(import.meta.dirname, "fixtures");
+const satellites = join(import.meta.dirname, "../../../../satellites");
+
+suite("what keeps the rules passes every check of its kind", () => {
+  for (const kind of kinds) {
+    test(`a ${kind} in plain Python`, async () => {
+      assert.deepEqual(wrongOf(await checked(python(kind))), []);
+    });
+  }
+
+  test("an infer that takes messages in the shape of OpenAI's", async () => {
+    assert.deepEqual(wrongOf(await checked(python("infer", "openai"))), []);
+  });
+
+  test("a toolsource of the SDK", async () => {
+    assert.deepEqual(wrongOf(await checked({ kind: "toolsource", entry: stdio("node", "sdk.ts") })), []);
+  });
+
+  const opts: Partial<Record<Kind, Record<string, unknown>>> = { ui: { text: "ship it", scope: "u_7f3a" } };
+  for (const kind of ["ui", "context", "infer", "toolsource"] as const) {
+    test(`the demo's ${kind}`, async () => {
+      const entry = stdio("node", join(dist, "cli/demo/child.js"), kind);
+      const call = { name: "create-user-file", input: { path: "a.txt", content: "x" } };
+      assert.deepEqual(
+        wrongOf(await checked({ kind, entry, opts: opts[kind] }, { call })),
+        kind === "ui" ? ["QUE-4"] : [],
+      );
+    });
+  }
+
+  test("bb-tools, with the calls that its annotations allow", async () => {
+    assert.deepEqual(wrongOf(await checked({ ref: join(satellites, "bb-tools") })), []);
+  });
+
+  for (const sendAcks of [false, true]) {
+    test(`a toolsource and a context of the SDK over HTTP${sendAcks ? ", with acknowledgements" : ""}`, async (t) => {
+      const mains = { toolsource: filesMain, context: contextMain };
+      for (const kind of ["toolsource", "context"] as const) {
+        const serving = await serveHttp(mains[kind], { sendAcks });
+        t.after(() => serving.close());
+        const call = { name: "create-user-file", input: { path: "a.txt", content: "x" } };
+        const outcomes = await checked({ ref: serving.url, kind }, { call });
+        assert.deepEqual(
+          outcomes.filter(({ state, why }) => state !== "passed" && !/over stdio alone/.test(why ?? "")),
+          [],
+        );
+      }
+    });
+  }
+
+  test("bb-infer, with a server that says what a script says", { timeout: 120_000 }, async (t) => {
+    const server = await ScriptedServer.start(answer("Once ", "upon ", "a time."));
+    t.after(() => server[Symbol.asyncDispose]());
+    const component = { ref: join(satellites, "bb-infer"), opts: { base_url: server.baseUrl, model: "m" } };
+    // What it would call, it was not asked to: the server has no tool for it.
+    assert.deepEqual(wrongOf(await checked(component)), ["CHK-6", "TRN-5"]);
+  });
+
+  test("bb-chat, which is reached in this process: what is seen of bytes alone is not applicable, and said so", async () => {
+    const component = { ref: join(satellites, "bb-chat"), opts: { once: "ship it" } };
+    const outcomes = await checked(component);
+    assert.deepEqual(
+      outcomes.filter(({ state }) => state === "failed"),
+      [],
+    );
+    const skipped = outcomes.filter(({ why }) => /over stdio alone/.test(why ?? "")).map(({ rule }) => rule);
+    for (const rule of ["FRM-1", "FRM-2", "FRM-3", "FRM-4", "FRM-11", "CON-8"]) assert.ok(skipped.includes(rule), rule);
+  });
+});
+
+test("a tool that is not annotated read_only is called only where the person allows it", async () => {
+  const component = python("toolsource", "no-read-only");
+  const without = await checked(component, { rules: ["TOL-5"] });
+  assert.match(without[0]!.why ?? "", /no tool is annotated read_only.*--call/);
+  const call = { name: "count", input: { text: "a" } };
+  assert.deepEqual(wrongOf(await checked(component, { rules: ["TOL-5"], call })), []);
+});
+
+test("a run that is stopped ends what is under way, and waits for no answer", { timeout: 25_000 }, async () => {
+  const stop = new AbortController();
+  const reached = await reach(python("context", "silent-cancel"), { base: fixtures, print: () => undefined });
+  const running: Promise<unknown>[] = [];
+  const start = reached.start!;
+  reached.start = async (...args) => {
+    const streams = await start(...args);
+    running.push(streams.exited);
+    const write = streams.writable.write.bind(streams.writable) as (data: string) => boolean;
+    // The answer to this never comes, and is waited for 30 s.
+    const heard = (data: string) => (String(data).includes("bb_cancel") && stop.abort(), write(data));
+    streams.writable.write = heard as typeof streams.writable.write;
+    return streams;
+  };
+  const outcomes = run(reached, { rules: ["ENV-1"], signal: stop.signal });
+  await assert.rejects(outcomes.next(), /the run was stopped/);
+  assert.ok(running.length >= 4);
+  await Promise.all(running);
+});
+
+/** All but what passed. */
+function wrongOf(outcomes: readonly Outcome[]): string[] {
+  assert.ok(outcomes.length > 20 || outcomes.every(({ rule }) => rule === "TOL-5"));
+  return outcomes.filter(({ state }) => state !== "passed").map(({ rule }) => rule);
+}
+
+function stdio(...command: string[]) {
+  return { type: "stdio" as const, command };
+}
