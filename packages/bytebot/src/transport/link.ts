@@ -20,13 +20,16 @@ export interface Link {
   send(event: Event): void;
   /** Bytes queued and not yet taken by the other end; 0 where nothing is ever queued. */
   readonly buffered: number;
-  /** Resolves when `buffered` is below the high-water mark, or the link has closed. */
+  /** Resolves when `buffered` is below HIGH_WATER, or the link has closed. */
   drained(): Promise<void>;
   /** The limits granted to the other end, once it has synced. */
   limit(limits: LineLimits): void;
   /** Sends what is queued, ends the link and all that was opened for it; resolves when nothing of it is left. */
   close(reason: string): Promise<void>;
 }
+
+/** Bytes: with so many unread the other end is behind. */
+export const HIGH_WATER = 1024 * 1024;
 
 /** Opens a link. Rejects with BytebotError `unavailable` where the other end cannot be reached; aborts with `signal`. */
 export type Connect = (receiver: Receiver, signal: AbortSignal) => Promise<Link>;
