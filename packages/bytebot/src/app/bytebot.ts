@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import { Hub, offer, type BlobStream, type CoreLimits, type PutOptions } from "../hub/index.ts";
+import { Hub, offer, type BlobStream, type CoreLimits, type PutOptions, type Retention } from "../hub/index.ts";
 import { MemoryLog, type BlobStore, type EventLog } from "../log/index.ts";
 import { listenSocket, type HttpServer, type SocketServer } from "../transport/index.ts";
 import {
@@ -31,6 +31,8 @@ export interface ByteBotOptions {
   log?: EventLog;
   /** Content by reference. Default: in memory. */
   blobs?: BlobStore;
+  /** How much each conversation's log keeps, in events and bytes; default: 5,000 and 8 MiB of the newest, at least. */
+  retention?: Partial<Retention>;
   policy?: PolicyRule[];
   /** Where the context is not there, go on with the plain transcript instead of ending the turn. */
   contextFallback?: boolean;
@@ -70,6 +72,7 @@ export class ByteBot {
       version,
       log: options.log ?? new MemoryLog(),
       ...(options.blobs ? { blobs: options.blobs } : {}),
+      retention: options.retention ?? {},
       policy: options.policy ?? [],
       contextFallback: options.contextFallback ?? false,
       limits: options.limits ?? {},

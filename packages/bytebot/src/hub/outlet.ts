@@ -1,5 +1,5 @@
-import { isStampedDelta, mergeDeltas, type Event, type StampedDelta } from "../wire/index.ts";
-import { HIGH_WATER, type Link } from "../transport/index.ts";
+import { HIGH_WATER, isStampedDelta, mergeDeltas, type Event, type StampedDelta } from "../wire/index.ts";
+import type { Link } from "../transport/index.ts";
 import type { Clock } from "./timers.ts";
 
 /** What one connection may leave unread before it is closed, in bytes. */

@@ -1,6 +1,6 @@
 import type { Readable, Writable } from "node:stream";
-import { BytebotError, encode, type Event, type LineLimits } from "../wire/index.ts";
-import { HIGH_WATER, type Link, type Receiver } from "./link.ts";
+import { BytebotError, encode, HIGH_WATER, type Event, type LineLimits } from "../wire/index.ts";
+import type { Link, Receiver } from "./link.ts";
 import { LineReader } from "./reader.ts";
 
 /** About as much is written at once, in characters: what waits for a slow peer is seen to move by such steps. */

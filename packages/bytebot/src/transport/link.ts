@@ -28,8 +28,5 @@ export interface Link {
   close(reason: string): Promise<void>;
 }
 
-/** Bytes: with so many unread the other end is behind. */
-export const HIGH_WATER = 1024 * 1024;
-
 /** Opens a link. Rejects with BytebotError `unavailable` where the other end cannot be reached; aborts with `signal`. */
 export type Connect = (receiver: Receiver, signal: AbortSignal) => Promise<Link>;

@@ -4,9 +4,7 @@ import type { Event } from "../../src/wire/index.ts";
 import { inferResult, message, register, textChunks, toolChunks, toolResult, World, type Peer } from "./world.ts";
 
 const cursors = (events: readonly Event[]): string[] =>
-  events.flatMap(({ event_type, cursor }) =>
-    cursor === undefined || event_type === "bb_live" ? [] : [String(cursor)],
-  );
+  events.flatMap(({ event_type, cursor }) => (typeof cursor === "string" && event_type !== "bb_live" ? [cursor] : []));
 const types = (events: readonly Event[]): string[] =>
   events.map(({ event_type, kind, state }) => {
     if (event_type === "infer_chunk") return `infer_chunk ${String(kind)}`;
