@@ -1,5 +1,13 @@
 import type { IncomingMessage } from "node:http";
-import { BytebotError, decode, HIGH_WATER, wide, type Event, type LineLimits, type WireError } from "../../wire/index.ts";
+import {
+  BytebotError,
+  decode,
+  HIGH_WATER,
+  wide,
+  type Event,
+  type LineLimits,
+  type WireError,
+} from "../../wire/index.ts";
 import { encodeOnce } from "../lines.ts";
 import type { Link, Receiver } from "../link.ts";
 import { LineReader } from "../reader.ts";
