@@ -1,14 +1,15 @@
 import { randomUUID } from "node:crypto";
-import { MemoryBlobs, orderOf, withLargeEvents, type BlobStore, type EventLog } from "../log/index.ts";
+import { MemoryBlobs, orderOf, withLargeEvents, type EventLog } from "../log/index.ts";
 import type { Connect, Link, Receiver } from "../transport/index.ts";
-import { BytebotError, type Event, type HistoryRequest, type PolicyRule } from "../wire/index.ts";
+import { BytebotError, type Event, type HistoryRequest } from "../wire/index.ts";
 import { Blobs } from "./blobs.ts";
-import { Cells, defaultRetention, type Retention } from "./cells.ts";
-import { Core, defaultLimits, type CoreLimits } from "./core.ts";
+import { Cells, defaultRetention } from "./cells.ts";
+import { Core, defaultLimits } from "./core.ts";
 import type { Batch, ConnectionId, Effect } from "./effects.ts";
 import type { Offer } from "./grants.ts";
 import { Inbox } from "./inbox.ts";
 import { Intake } from "./intake.ts";
+import type { Attached, Ended, HubOptions } from "./options.ts";
 import { Outlet } from "./outlet.ts";
 import { page } from "./page.ts";
 import { present, SENT_ON } from "./present.ts";
@@ -16,40 +17,6 @@ import { Readers, type Watcher } from "./readers.ts";
 import { replay, resumeAfter } from "./replay.ts";
 import { step, type StepInput } from "./step.ts";
 import { systemClock, Timers, type Clock } from "./timers.ts";
-
-export interface HubOptions {
-  name: string;
-  version: string;
-  log: EventLog;
-  /** Content by reference; default: in memory. */
-  blobs?: BlobStore;
-  /** How much each cell's log keeps; what is older is trimmed, and a reader that comes too late gets `bb_snapshot`. */
-  retention?: Partial<Retention>;
-  policy?: PolicyRule[];
-  contextFallback?: boolean;
-  limits?: Partial<CoreLimits>;
-  clock?: Clock;
-  /** A random id with this prefix. */
-  newId?: (prefix: string) => string;
-  /** Carries out what only the app can: attach, detach. Answers the result event. */
-  control?: (event: Event, connection: ConnectionId) => Promise<Event>;
-  /** What the people who run the Hub should know: noise on a link, a refused log, a fault. */
-  report?: (line: string) => void;
-}
-
-/** Why a connection ended: `expected` when the component said bye or the Hub closed it. */
-export interface Ended {
-  reason: string;
-  expected: boolean;
-}
-
-/** A connection of the Hub's: `ready` settles when the component can work, `closed` when its link has ended. */
-export interface Attached {
-  id: ConnectionId;
-  ready: Promise<void>;
-  closed: Promise<Ended>;
-  close(reason: string): Promise<void>;
-}
 
 interface Open {
   offer: Offer;

@@ -110,7 +110,6 @@ test("telemetry that leaves 1 MiB unread loses events and is told how many (CON-
   await world.end();
 });
 
-<<<<<<< HEAD
 test("a blob is sent at the pace of its reader; one that does not read is told timeout, and the Hub holds little of it (BLB-4, BLB-5)", async (t) => {
   const world = new World({ limits: { blobIdleMs: 5000 } });
   const sender = await world.join("ui", { name: "sender" });
@@ -141,7 +140,7 @@ test("a blob is sent at the pace of its reader; one that does not read is told t
   await never.attached.close("done");
   await world.end();
 });
-=======
+
 test("for a reader that is behind the deltas of a block are merged: the text whole, each n accounted for, everything in order (CHK-7)", async (t) => {
   const world = new World();
   const infer = await world.join("infer");
@@ -313,4 +312,3 @@ function memory(): number {
   const { heapUsed, external } = process.memoryUsage();
   return heapUsed + external;
 }
->>>>>>> 901d0b2 (Slow readers: deltas merged, a stall is told, memory bounded; a cursor in the SDK and in tail)
