@@ -32,12 +32,12 @@ export interface ByteBotOptions {
   /** Content by reference. Default: in memory. */
   blobs?: BlobStore;
   /** How much each conversation's log keeps, in events and bytes; default: 5,000 and 8 MiB of the newest, at least. */
-  retention?: Partial<Retention>;
+  retention?: HubOptions["retention"];
   policy?: PolicyRule[];
   /** Where the context is not there, go on with the plain transcript instead of ending the turn. */
   contextFallback?: boolean;
   /** Deadlines in milliseconds and counts; each has a default. */
-  limits?: Partial<CoreLimits>;
+  limits?: HubOptions["limits"];
   /** May a satellite with the owner's events attach this reference, which runs its code here? Default: no. */
   mayAttach?: (ref: string) => boolean | Promise<boolean>;
   /** A line for whoever runs the app: what a component printed, noise, a crash. Default: stderr. */
