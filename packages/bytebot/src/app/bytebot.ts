@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import { Hub, offer, type BlobStream, type CoreLimits, type PutOptions, type Retention } from "../hub/index.ts";
+import { Hub, offer, type BlobStream, type HubOptions, type PutOptions } from "../hub/index.ts";
 import { MemoryLog, type BlobStore, type EventLog } from "../log/index.ts";
 import { listenSocket, type HttpServer, type SocketServer } from "../transport/index.ts";
 import {
