@@ -84,6 +84,38 @@ test("a reader that joins in mid-block gets it as one delta", () => {
   );
 });
 
+test("merged deltas, and a block that is replayed whole after its pieces, give the text once", () => {
+  const merged = { merged: 3, n: 4 };
+  assert.deepEqual(live(view(start(), delta("One "), delta("two three four", merged))), ["text: One two three four"]);
+  const replayed = view(
+    state("running", "l1"),
+    delta("a part"),
+    stop("the whole"),
+    state("running", "l1"),
+    start({ index: 1 }),
+    delta("so far", { index: 1 }),
+    delta(", and on", { index: 1, ...merged }),
+    stop("so far, and on", { index: 1 }),
+    done(),
+  );
+  assert.deepEqual(lines(replayed), ["text: the whole", "text: so far, and on"]);
+});
+
+test("turns that are replayed while another runs are printed in order, and the running one is still running", () => {
+  const back = view(
+    state("running", "l2"),
+    echo("m1", "one"),
+    stop("first"),
+    done(),
+    echo("m2", "two"),
+    state("running", "l2"),
+    start({ loop_id: "l2" }),
+    delta("sec", { loop_id: "l2" }),
+  );
+  assert.deepEqual(lines(back), ["other: one", "text: first", "other: two"]);
+  assert.deepEqual([live(back), busy(back)], [["text: sec"], true]);
+});
+
 test("a higher attempt voids what the lower one said, and late pieces of that one are dropped", () => {
   const again = view(
     delta("wrong"),

@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import { Hub, offer, type BlobStream, type CoreLimits, type PutOptions } from "../hub/index.ts";
+import { Hub, offer, type BlobStream, type HubOptions, type PutOptions } from "../hub/index.ts";
 import { MemoryLog, type BlobStore, type EventLog } from "../log/index.ts";
 import { listenSocket, type HttpServer, type SocketServer } from "../transport/index.ts";
 import {
@@ -31,11 +31,13 @@ export interface ByteBotOptions {
   log?: EventLog;
   /** Content by reference. Default: in memory. */
   blobs?: BlobStore;
+  /** How much each conversation's log keeps, in events and bytes; default: 5,000 and 8 MiB of the newest, at least. */
+  retention?: HubOptions["retention"];
   policy?: PolicyRule[];
   /** Where the context is not there, go on with the plain transcript instead of ending the turn. */
   contextFallback?: boolean;
   /** Deadlines in milliseconds and counts; each has a default. */
-  limits?: Partial<CoreLimits>;
+  limits?: HubOptions["limits"];
   /** May a satellite with the owner's events attach this reference, which runs its code here? Default: no. */
   mayAttach?: (ref: string) => boolean | Promise<boolean>;
   /** A line for whoever runs the app: what a component printed, noise, a crash. Default: stderr. */
@@ -70,6 +72,7 @@ export class ByteBot {
       version,
       log: options.log ?? new MemoryLog(),
       ...(options.blobs ? { blobs: options.blobs } : {}),
+      retention: options.retention ?? {},
       policy: options.policy ?? [],
       contextFallback: options.contextFallback ?? false,
       limits: options.limits ?? {},

@@ -7,6 +7,10 @@ export interface ObserveOptions {
   /** This scope and what is below it; absent: all. */
   scope?: string | undefined;
   types?: string[] | undefined;
+  /** The events after this cursor first; "start": all that are kept; absent: only what happens from now on. */
+  since?: string | undefined;
+  /** Leaves once it has seen what there is. */
+  follow?: boolean | undefined;
   /** Leaves. */
   signal: AbortSignal;
 }
@@ -17,15 +21,16 @@ export interface ObserveOptions {
  */
 export async function observe(
   path: string,
-  { scope, types, signal }: ObserveOptions,
+  { scope, types, since, follow = true, signal }: ObserveOptions,
   onEvent: (event: Event) => void,
 ): Promise<void> {
   const early = new LateReceiver();
   const link = await dialSocket(path)(early, signal);
   const main = async (): Promise<void> => {
     const scopes = scope === undefined ? undefined : [scope];
-    const satellite = await sync({ kind: "telemetry", name: "observer", scopes, types });
+    const satellite = await sync({ kind: "telemetry", name: "observer", scopes, types, resume: since });
     satellite.on("*", onEvent);
+    if (!follow) satellite.on("bb_live", () => satellite.close("it has seen what there is"));
     await satellite.start();
   };
   const connect = (receiver: Receiver) => {

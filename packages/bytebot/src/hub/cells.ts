@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { BytebotError, type Event } from "../wire/index.ts";
-import { fits, MAX_ENTRY_EVENTS, type EventLog, type NewEntry, type Place, type Pos } from "../log/index.ts";
+import { fits, MAX_ENTRY_EVENTS, orderOf, type EventLog, type NewEntry, type Place, type Pos } from "../log/index.ts";
 import type { Batch } from "./effects.ts";
 
 /** Well under an entry's limit, so that what is joined always fits. */
@@ -12,6 +12,31 @@ interface Cell {
   pos: Pos;
   state: "idle" | "busy";
   waiting: Batch[];
+  /** Since it last was full: what was appended, in events and characters. */
+  events: number;
+  size: number;
+  /** The newest entry that stands for all before it. */
+  base: Pos | undefined;
+}
+
+/** How much a cell's log keeps: at least so many events or bytes of the newest, and about twice as many at most. */
+export interface Retention {
+  events: number;
+  bytes: number;
+}
+
+export const defaultRetention: Retention = { events: 5000, bytes: 8 * 1024 * 1024 };
+
+export interface CellsOptions {
+  log: EventLog;
+  retention: Retention;
+  /** Its events are committed. */
+  carryOut: (batch: Batch) => void;
+  failed: (cell: string, batches: Batch[], error: BytebotError) => void;
+  /** It holds as much as it may: its next entry shall stand for all before. */
+  full: (cell: string) => void;
+  /** Trimming failed, which only costs room. */
+  fault: (error: unknown) => void;
 }
 
 /**
@@ -20,25 +45,30 @@ interface Cell {
  */
 export class Cells {
   private readonly cells = new Map<string, Cell>();
+  private readonly options: CellsOptions;
   private readonly log: EventLog;
-  private readonly carryOut: (batch: Batch) => void;
-  private readonly failed: (cell: string, batches: Batch[], error: BytebotError) => void;
+  private newest: string;
   private quiet: (() => void)[] = [];
   /** Unique for ever: random for this run, and counted within it. */
   private readonly run = randomUUID();
   private entries = 0;
 
-  constructor(log: EventLog, carryOut: Cells["carryOut"], failed: Cells["failed"]) {
-    this.log = log;
-    this.carryOut = carryOut;
-    this.failed = failed;
+  constructor(options: CellsOptions) {
+    this.options = options;
+    this.log = options.log;
+    this.newest = options.log.end;
+  }
+
+  /** The cursor of the newest entry that was carried out: all that is older was shown. */
+  get end(): string {
+    return this.newest;
   }
 
   add(batch: Batch): void {
-    if (batch.cell === undefined) return this.carryOut(batch);
+    if (batch.cell === undefined) return this.options.carryOut(batch);
     let cell = this.cells.get(batch.cell);
     if (!cell) {
-      cell = { name: batch.cell, pos: 0, state: "idle", waiting: [] };
+      cell = { name: batch.cell, pos: 0, state: "idle", waiting: [], events: 0, size: 0, base: undefined };
       this.cells.set(batch.cell, cell);
     }
     cell.waiting.push(batch);
@@ -74,7 +104,7 @@ export class Cells {
   /** What carrying out leads to waits its turn: a cell's order holds whatever calls back. */
   private carry(cell: Cell, batches: Batch[]): void {
     cell.state = "busy";
-    for (const batch of batches) this.carryOut(batch);
+    for (const batch of batches) this.options.carryOut(batch);
     cell.state = "idle";
   }
 
@@ -84,7 +114,10 @@ export class Cells {
 
   private append(cell: Cell, { batches, lines }: Joined): void {
     const events = batches.length === 1 ? batches[0]!.append : batches.flatMap((batch) => batch.append);
-    const entry = { id: this.entryId(), events, lines };
+    const base = batches[0]!.base === true;
+    const entry: NewEntry = { id: this.entryId(), events, lines, ...(base ? { base } : {}) };
+    cell.events += events.length;
+    for (const line of lines) cell.size += line.length;
     cell.state = "busy";
     const committed = (place: Place): void => this.committed(cell, batches, events, place);
     const refused = (error: unknown): void => this.giveUp(cell, batches, BytebotError.from(error));
@@ -114,8 +147,25 @@ export class Cells {
       events[index]!["seq"] = place.pos * MAX_ENTRY_EVENTS + index;
       events[index]!["cursor"] = `${place.cursor}.${index}`;
     }
+    if (orderOf(place.cursor) > orderOf(this.newest)) this.newest = place.cursor;
     this.carry(cell, batches);
+    if (batches[0]!.base) this.trim(cell, place.pos);
+    else this.measure(cell);
     this.pump(cell);
+  }
+
+  private measure(cell: Cell): void {
+    const { retention, full } = this.options;
+    if (cell.events < retention.events && cell.size < retention.bytes) return;
+    cell.events = cell.size = 0;
+    full(cell.name);
+  }
+
+  /** Below the snapshot before this one, so that a reader that was away for a while still finds all that it missed. */
+  private trim(cell: Cell, pos: Pos): void {
+    const { base } = cell;
+    cell.base = pos;
+    if (base !== undefined) this.log.trim(cell.name, base).catch(this.options.fault);
   }
 
   private giveUp(cell: Cell, batches: Batch[], error: BytebotError): void {
@@ -123,7 +173,7 @@ export class Cells {
     const all = [...batches, ...cell.waiting.splice(0)];
     const head = (error.data as { head?: number } | undefined)?.head;
     if (head !== undefined) cell.pos = head;
-    this.failed(cell.name, all, error);
+    this.options.failed(cell.name, all, error);
     this.pump(cell);
   }
 }
@@ -142,6 +192,7 @@ function take(waiting: Batch[]): Joined {
   const batches = [waiting.shift()!];
   const lines = encoded(batches[0]!);
   for (let next = waiting[0]; next; next = waiting[0]) {
+    if (batches[0]!.base || next.base) break;
     const more = encoded(next);
     if (lines.length + more.length > MAX_ENTRY_EVENTS || !fits([...lines, ...more], JOIN_BYTES)) break;
     lines.push(...more);

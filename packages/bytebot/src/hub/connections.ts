@@ -5,7 +5,7 @@ import { narrow, type Offer } from "./grants.ts";
 import { join } from "./join.ts";
 import { lostLink } from "./lost.ts";
 import { refuseUnknownShape } from "./shape.ts";
-import type { Synced } from "./state.ts";
+import type { Resume, Synced } from "./state.ts";
 import { resend } from "./calls.ts";
 
 export const PROTOCOL_VERSION = 1;
@@ -32,13 +32,14 @@ export function sync(core: Core, id: ConnectionId, event: Sync): void {
   const outside = scopes.find((scope) => (scope === "*" ? !offer.scopes.includes("*") : !within(offer.scopes, scope)));
   if (outside !== undefined) throw new BytebotError("not_found", `no scope "${outside}" in the grant of ${offer.name}`);
   refuseWhatIsNotBuilt(event);
+  const resume = resumeOf(core, event);
 
   const others = core.all();
   const grant = narrow(offer, event, scopes, {
     primary: others.some((other) => other.grant.kind === event.kind && other.grant.primary),
     controller: others.some((other) => other.grant.controller),
   });
-  const synced: Synced = { state: "synced", id, offer, grant, joining: new Set() };
+  const synced: Synced = { state: "synced", id, offer, grant, joining: new Set(), resume };
   core.connections.set(id, synced);
   core.relist();
   const limits = limitsFor(grant.kind);
@@ -63,14 +64,18 @@ export function sync(core: Core, id: ConnectionId, event: Sync): void {
   else core.effect(undefined, { type: "ready", to: id });
 }
 
+/** Where a returning reader goes on (rule RPL-3). Throws `cursor_expired` where the log has no such place. */
+function resumeOf(core: Core, event: Sync): Resume | undefined {
+  if (event.resume === undefined) return undefined;
+  if (event.kind !== "ui" && event.kind !== "telemetry") {
+    throw new BytebotError("invalid_params", `resume is for a ui or a telemetry: a ${event.kind} is shown nothing`);
+  }
+  const after = core.options.resumeAfter(event.resume);
+  return { after, questions: new Set(), scopes: new Set(), through: undefined };
+}
+
 /** What a newer issue of the protocol's own text allows and this Hub cannot do yet is refused by name, not half done. */
 function refuseWhatIsNotBuilt(event: Sync): void {
-  if (event.resume !== undefined) {
-    throw new BytebotError(
-      "unavailable",
-      "resume: this Hub does not replay yet; join without it, and ask bb_history_request",
-    );
-  }
   refuseUnknownShape(event);
   if (event.kind !== "infer") return;
   const tools = event.capabilities?.["tools"];

@@ -2,8 +2,8 @@ import { cellOf, RESULT_BYTES, tenantOf, type BytebotError, type Event } from ".
 import { Recent } from "./recent.ts";
 import { MAX_ENTRY_EVENTS } from "../log/index.ts";
 import type { Batch, ConnectionId, Effect } from "./effects.ts";
-import type { PolicyRule } from "../wire/index.ts";
-import type { Call, Connection, Conversation, Pending, Synced, Tool } from "./state.ts";
+import type { PolicyRule, Sync } from "../wire/index.ts";
+import type { Call, Connection, Conversation, Pending, Resume, Synced, Tool } from "./state.ts";
 
 /** What the core takes from outside, so that a run can be repeated. Times in milliseconds. */
 export interface CoreOptions {
@@ -15,6 +15,8 @@ export interface CoreOptions {
   /** Use the plain transcript where a context is configured but not there. */
   contextFallback: boolean;
   limits: CoreLimits;
+  /** The place in the log that a `resume` names. Throws `cursor_expired`. */
+  resumeAfter: (resume: NonNullable<Sync["resume"]>) => Resume["after"];
 }
 
 export interface CoreLimits {
@@ -138,6 +140,11 @@ export class Core {
     event["ts"] = this.now;
     this.batch(cellOf(scope), true).append.push(event);
     return event;
+  }
+
+  /** Appends what stands for all of the cell so far, as an entry of its own. */
+  base(cell: string, events: Event[]): void {
+    this.out.push({ cell, append: events, effects: [], base: true });
   }
 
   /** An effect that waits for all that was appended to its cell before it. */

@@ -20,6 +20,8 @@ export type Effect =
   | { type: "close"; to: ConnectionId; reason: string; bye?: true }
   /** The reader has seen what is open in this cell: from here on it gets it live. */
   | { type: "join"; to: ConnectionId; cell: string; events: Event[] }
+  /** The reader is shown the log after its cursor; `caught_up` says when it has seen all of it. */
+  | { type: "replay"; to: ConnectionId }
   /** A request that only the app can carry out: attach, detach. */
   | { type: "control"; to: ConnectionId; event: Event }
   /** A mistake of ours, for the people who run the Hub: whoever met it is told `internal`. */
@@ -37,4 +39,6 @@ export interface Batch {
   cell: string | undefined;
   append: Event[];
   effects: Effect[];
+  /** What is appended stands for all that was appended to the cell before it. */
+  base?: true;
 }

@@ -1,55 +1,27 @@
 import { randomUUID } from "node:crypto";
-import { MemoryBlobs, withLargeEvents, type BlobStore, type EventLog } from "../log/index.ts";
+import { MemoryBlobs, orderOf, withLargeEvents, type EventLog } from "../log/index.ts";
 import type { Connect, Link, Receiver } from "../transport/index.ts";
-import { BytebotError, type Event, type HistoryRequest, type PolicyRule } from "../wire/index.ts";
+import { BytebotError, type Event, type HistoryRequest } from "../wire/index.ts";
 import { Blobs } from "./blobs.ts";
-import { Cells } from "./cells.ts";
-import { Core, defaultLimits, type CoreLimits } from "./core.ts";
+import { Cells, defaultRetention } from "./cells.ts";
+import { Core, defaultLimits } from "./core.ts";
 import type { Batch, ConnectionId, Effect } from "./effects.ts";
 import type { Offer } from "./grants.ts";
 import { Inbox } from "./inbox.ts";
 import { Intake } from "./intake.ts";
+import type { Attached, Ended, HubOptions } from "./options.ts";
+import { Outlet } from "./outlet.ts";
 import { page } from "./page.ts";
-import { present } from "./present.ts";
-import { Readers, SLOW_BYTES, type Watcher } from "./readers.ts";
+import { present, SENT_ON } from "./present.ts";
+import { Readers, type Watcher } from "./readers.ts";
+import { replay, resumeAfter } from "./replay.ts";
 import { step, type StepInput } from "./step.ts";
 import { systemClock, Timers, type Clock } from "./timers.ts";
-
-export interface HubOptions {
-  name: string;
-  version: string;
-  log: EventLog;
-  /** Content by reference; default: in memory. */
-  blobs?: BlobStore;
-  policy?: PolicyRule[];
-  contextFallback?: boolean;
-  limits?: Partial<CoreLimits>;
-  clock?: Clock;
-  /** A random id with this prefix. */
-  newId?: (prefix: string) => string;
-  /** Carries out what only the app can: attach, detach. Answers the result event. */
-  control?: (event: Event, connection: ConnectionId) => Promise<Event>;
-  /** What the people who run the Hub should know: noise on a link, a refused log, a fault. */
-  report?: (line: string) => void;
-}
-
-/** Why a connection ended: `expected` when the component said bye or the Hub closed it. */
-export interface Ended {
-  reason: string;
-  expected: boolean;
-}
-
-/** A connection of the Hub's: `ready` settles when the component can work, `closed` when its link has ended. */
-export interface Attached {
-  id: ConnectionId;
-  ready: Promise<void>;
-  closed: Promise<Ended>;
-  close(reason: string): Promise<void>;
-}
 
 interface Open {
   offer: Offer;
   link: Link | undefined;
+  outlet: Outlet | undefined;
   /** What came before `connect` had answered with the link. */
   early: Event[];
   inbox: Inbox;
@@ -68,9 +40,6 @@ const MAX_WAITING = 10_000;
 
 /** Of one connection, line by line; of the rest the number is told at its end, so that noise cannot flood a terminal. */
 const MAX_FAULTS_TOLD = 10;
-
-/** Types that are sent on as they were logged: seen once, when they leave. */
-const SENT_ON = new Set(["bb_infer_request", "bb_tool_call_request"]);
 
 /** The runner around the pure core: links in, links out, a log, timers, a clock. */
 export class Hub {
@@ -98,16 +67,19 @@ export class Hub {
       policy: options.policy ?? [],
       contextFallback: options.contextFallback ?? false,
       limits: { ...defaultLimits, ...options.limits },
+      resumeAfter: (resume) => resumeAfter(this.log, resume),
     });
-    this.cells = new Cells(
-      this.log,
-      (batch) => this.carryOut(batch),
-      (cell, batches, error) => this.logFailed(cell, batches, error),
-    );
+    this.cells = new Cells({
+      log: this.log,
+      retention: { ...defaultRetention, ...options.retention },
+      carryOut: (batch) => this.carryOut(batch),
+      failed: (cell, batches, error) => this.logFailed(cell, batches, error),
+      full: (cell) => this.input({ type: "base", cell }),
+      fault: (error) => this.fault(error),
+    });
     this.timers = new Timers(this.clock, (key) => this.input({ type: "timer", key }));
     this.readers = new Readers(this.core, {
-      link: (id) => this.open.get(id)?.link,
-      tooSlow: (id) => this.end(id, "slow_consumer"),
+      outlet: (id) => this.open.get(id)?.outlet,
       fault: (error) => this.fault(error),
       breach: (id, event) =>
         this.report(`fault: the sink stopped a ${event.event_type} that was not for connection ${id}`),
@@ -128,6 +100,7 @@ export class Hub {
     const open: Open = {
       offer,
       link: undefined,
+      outlet: undefined,
       early: [],
       inbox: new Inbox(),
       ready: Promise.withResolvers(),
@@ -140,7 +113,10 @@ export class Hub {
     this.open.set(id, open);
     this.input({ type: "opened", connection: id, offer });
     try {
-      open.link = await connect(this.receiver(id, open), signal);
+      const link = await connect(this.receiver(id, open), signal);
+      const { clock } = this;
+      open.outlet = new Outlet(link, { clock, tooSlow: () => this.end(id, "slow_consumer") });
+      open.link = link;
     } catch (error) {
       this.gone(id, BytebotError.from(error).message);
       throw error;
@@ -211,6 +187,7 @@ export class Hub {
     const open = this.open.get(id);
     if (!open) return;
     this.open.delete(id);
+    open.outlet?.close();
     const untold = open.faults - MAX_FAULTS_TOLD;
     if (untold > 0) this.report(`${open.offer.name}: ${untold} more lines that were no events`);
     this.blobs.closed(id);
@@ -264,6 +241,8 @@ export class Hub {
   }
 
   private show(event: Event): void {
+    // Nothing that happens: what the log has come to.
+    if (event.event_type === "bb_snapshot") return;
     if (!SENT_ON.has(event.event_type)) this.readers.observe(event);
     const shown = this.readers.any ? present(event) : undefined;
     if (!shown) return;
@@ -304,6 +283,8 @@ export class Hub {
         if (reader?.grant.kind === "ui") for (const event of effect.events) this.readers.show(reader, event);
         return this.input({ type: "joined", connection: effect.to, cell: effect.cell });
       }
+      case "replay":
+        return this.replay(effect.to);
       case "control":
         return this.control(effect.to, effect.event);
       case "fault":
@@ -316,7 +297,9 @@ export class Hub {
   }
 
   private send(to: ConnectionId, event: Event, like?: Event): void {
-    const stamped = like ? { ...event, seq: like["seq"], cursor: like["cursor"] } : event;
+    let stamped = like ? { ...event, seq: like["seq"], cursor: like["cursor"] } : event;
+    // Where a reader stands that has seen nothing durable yet (rule RPL-4).
+    if (event.event_type === "bb_live") stamped = { ...event, cursor: this.cells.end };
     const connection = this.core.connections.get(to);
     if (connection?.state === "synced") this.readers.deliver(connection, stamped);
     else this.answer(to, stamped);
@@ -325,9 +308,7 @@ export class Hub {
 
   /** To a connection of no grant yet, or about a line that was no event: it too is closed where it does not read. */
   private answer(to: ConnectionId, event: Event): void {
-    const link = this.open.get(to)?.link;
-    link?.send(event);
-    if (link && link.buffered > SLOW_BYTES) this.end(to, "slow_consumer");
+    this.open.get(to)?.outlet?.send(event);
   }
 
   private control(to: ConnectionId, event: Event): void {
@@ -349,12 +330,32 @@ export class Hub {
     );
   }
 
+  private replay(to: ConnectionId): void {
+    const reader = this.core.synced(to);
+    const outlet = this.open.get(to)?.outlet;
+    if (!reader?.resume || !outlet) return;
+    const reading = {
+      log: this.log,
+      reader: { ...reader, resume: reader.resume },
+      outlet,
+      show: (event: Event) => this.guarded(() => this.readers.replay(reader, event)),
+      shown: () => orderOf(this.cells.end),
+      caughtUp: (through: number) => this.input({ type: "caught_up", connection: to, through }),
+    };
+    replay(reading).catch((error: unknown) => {
+      this.send(to, { event_type: "bb_error", ...BytebotError.from(error).toWire() });
+      this.end(to, "the log could not be read");
+    });
+  }
+
   /** Says why, then closes; what waited for the connection is told when the link has ended. */
   private end(id: ConnectionId, reason: string, expected = false): void {
     const open = this.open.get(id);
     if (open) open.expected ||= expected;
     const link = open?.link;
     if (!link) return this.gone(id, reason);
+    // What was held back is live only: whoever returns gets the text as it is then.
+    open.outlet?.close();
     link.send({ event_type: "bb_bye", reason });
     link.close(reason).catch((error: unknown) => {
       this.report(`closing ${link.name} failed: ${String(error)}`);

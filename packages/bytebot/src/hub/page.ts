@@ -1,7 +1,7 @@
-import type { EventLog } from "../log/index.ts";
+import type { Entry, EventLog } from "../log/index.ts";
 import { BytebotError, cellOf, type Event, type HistoryRequest } from "../wire/index.ts";
-import { MAX_ENTRY_EVENTS } from "../log/index.ts";
 import { present } from "./present.ts";
+import { stamped } from "./replay.ts";
 
 const DEFAULT_LIMIT = 100;
 /** Characters of a page, but for one event that is larger alone. */
@@ -14,13 +14,13 @@ export async function page(log: EventLog, request: HistoryRequest): Promise<{ ev
   const sizes: number[] = [];
   let bytes = 0;
   let more = false;
-  for await (const entry of log.read(cellOf(request.scope), 0)) {
+  for await (const entry of kept(log, cellOf(request.scope))) {
     for (const [index, logged] of entry.events.entries()) {
       const cursor = `${entry.cursor}.${index}`;
       if (cursor === request.before) return { events, more };
       const shown = present(logged);
       if (!shown || shown["scope"] !== request.scope) continue;
-      events.push({ ...shown, seq: entry.pos * MAX_ENTRY_EVENTS + index, cursor });
+      events.push(stamped(shown, entry, index));
       sizes.push(JSON.stringify(shown).length);
       bytes += sizes.at(-1)!;
       while (events.length > limit || (bytes > MAX_PAGE && events.length > 1)) {
@@ -33,4 +33,15 @@ export async function page(log: EventLog, request: HistoryRequest): Promise<{ ev
   if (request.before !== undefined)
     throw new BytebotError("cursor_expired", `no event of this conversation has the cursor "${request.before}"`);
   return { events, more };
+}
+
+/** All of a cell that its log still has. */
+async function* kept(log: EventLog, cell: string): AsyncIterable<Entry> {
+  try {
+    yield* log.read(cell, 0);
+  } catch (error) {
+    const base = (BytebotError.from(error).data as { base?: number } | undefined)?.base;
+    if (base === undefined) throw error;
+    yield* log.read(cell, base - 1);
+  }
 }

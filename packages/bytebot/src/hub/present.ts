@@ -19,6 +19,9 @@ export function present(logged: Event): Event | undefined {
   }
 }
 
+/** Types that are sent on as they were logged: seen once, when they leave. */
+export const SENT_ON: ReadonlySet<string> = new Set(["bb_infer_request", "bb_tool_call_request"]);
+
 /**
  * The fields of an event that say nothing of what people and models said: all that telemetry sees without the content
  * grant. A list of what may pass, so that a field nobody thought of does not (rule KND-4).
@@ -35,6 +38,8 @@ const BARE = new Set(
 export function withoutContent(event: Event): Event {
   const bare: Event = { event_type: event.event_type };
   for (const field in event) if (BARE.has(field)) bare[field] = event[field];
+  // Of a scope it is a word; of a snapshot, all that was said.
+  if (typeof bare["state"] === "object") delete bare["state"];
   const error = event["error"] as { code?: unknown; retryable?: unknown } | undefined;
   if (error) bare["error"] = { code: error.code, retryable: error.retryable };
   return bare;

@@ -1,19 +1,16 @@
 import { cellOf, mayReceive, type Event } from "../wire/index.ts";
-import type { Link } from "../transport/index.ts";
 import type { Core } from "./core.ts";
 import type { ConnectionId } from "./effects.ts";
 import { mayTouch } from "./grants.ts";
-import { withoutContent } from "./present.ts";
+import { orderOf } from "../log/index.ts";
+import type { Outlet } from "./outlet.ts";
+import { present, SENT_ON, withoutContent } from "./present.ts";
 import type { Synced } from "./state.ts";
 
-/** What one connection may have left unread before it counts as too slow, in bytes. */
-export const SLOW_BYTES = 8 * 1024 * 1024;
 const TELEMETRY_BYTES = 1024 * 1024;
 
 export interface ReaderOutput {
-  link(connection: string): Link | undefined;
-  /** A reader that does not keep up is told why and closed; the others do not notice. */
-  tooSlow(connection: string): void;
+  outlet(connection: string): Outlet | undefined;
   /** A watcher threw: its own fault, which nobody else shall notice. */
   fault(error: unknown): void;
   /** The second check of the wall found what the first let through: a fault of ours, never the reader's. */
@@ -48,7 +45,7 @@ export class Readers {
     // What can no longer change is encoded once for all of them.
     if (uis.length > 1) Object.freeze(event);
     const cell = cellOf(scope);
-    for (const reader of uis) if (!reader.joining.has(cell) && mayTouch(reader, scope)) this.show(reader, event);
+    for (const reader of uis) if (isDue(reader, event, cell) && mayTouch(reader, scope)) this.show(reader, event);
   }
 
   /** One event to one UI, if it asked for its type; a question goes only to those who may answer, the primary marked. */
@@ -75,11 +72,35 @@ export class Readers {
     let bare: Event | undefined;
     const scope = event["scope"];
     for (const reader of this.core.telemetry) {
-      if (reader.id === but) continue;
+      if (reader.id === but || !isDue(reader, event)) continue;
       if (typeof scope === "string" ? !mayTouch(reader, scope) : !reader.grant.scopes.includes("*")) continue;
       if (reader.grant.types && !reader.grant.types.has(event.event_type)) continue;
-      if (reader.grant.content) this.sample(reader, (whole ??= { ...event, observed: true }));
-      else this.sample(reader, (bare ??= { ...withoutContent(event), observed: true }));
+      if (reader.grant.content) this.sample(reader, (whole ??= copy(event)));
+      else this.sample(reader, (bare ??= copy(withoutContent(event))));
+    }
+  }
+
+  /** To one reader, an event from the log: in the same shapes, and the same order, as when it happened. */
+  replay(reader: Synced, event: Event): void {
+    if (!mayTouch(reader, String(event["scope"]))) return;
+    const { kind, types, content } = reader.grant;
+    if (event.event_type === "bb_snapshot") {
+      if (kind === "ui") this.deliver(reader, event);
+      else this.deliver(reader, copy(content ? event : withoutContent(event)));
+      return;
+    }
+    const shown = present(event);
+    if (kind === "ui") {
+      const known = event.event_type === "input_strict" && reader.resume?.questions.has(String(event["id"]));
+      if (shown && !known) this.show(reader, shown);
+      return;
+    }
+    const both = shown && shown !== event ? [event, shown] : [event];
+    // What is sent on is observed when it leaves: after it was shown.
+    if (SENT_ON.has(event.event_type)) both.reverse();
+    for (const each of both) {
+      if (types && !types.has(each.event_type)) continue;
+      this.deliver(reader, copy(content ? each : withoutContent(each)));
     }
   }
 
@@ -90,34 +111,47 @@ export class Readers {
   }
 
   deliver(to: Synced, event: Event): void {
-    const link = this.out.link(to.id);
-    if (!link) return;
+    const outlet = this.out.outlet(to.id);
+    if (!outlet) return;
     const { kind, scopes, controller, owner } = to.grant;
     if (!sinkAllows(scopes, event) || !mayReceive(kind, controller || owner, event.event_type)) {
       return this.out.breach(to.id, event);
     }
-    // What was unread before this event: one large line makes no slow reader.
-    const unread = link.buffered;
-    link.send(event);
-    if (unread > SLOW_BYTES) this.out.tooSlow(to.id);
+    outlet.send(event);
   }
 
   /** Telemetry is the first to lose events, and is told how many. */
   private sample(reader: Synced, event: Event): void {
-    const link = this.out.link(reader.id);
-    if (!link) return;
+    const outlet = this.out.outlet(reader.id);
+    if (!outlet) return;
     const missed = this.dropped.get(reader) ?? 0;
-    if (link.buffered > TELEMETRY_BYTES) {
+    if (outlet.link.buffered > TELEMETRY_BYTES) {
       this.dropped.set(reader, missed + 1);
       return;
     }
     if (missed > 0) {
       this.dropped.delete(reader);
       const message = `${missed} events were dropped: this telemetry reads too slowly`;
-      link.send({ event_type: "bb_error", code: "overloaded", message, retryable: false, data: { dropped: missed } });
+      outlet.send({ event_type: "bb_error", code: "overloaded", message, retryable: false, data: { dropped: missed } });
     }
     this.deliver(reader, event);
   }
+}
+
+function copy(event: Event): Event {
+  return { ...event, observed: true };
+}
+
+/**
+ * Is it this reader's turn to see the event as it happens? Not while the state of its cell is still to be shown; and to one
+ * that reads the log only what comes after what it has read: once, without a gap (rules RPL-2 and RPL-6).
+ */
+function isDue({ resume, joining }: Synced, event: Event, cell?: string): boolean {
+  if (!resume) return cell === undefined || !joining.has(cell);
+  if (resume.through === undefined) return false;
+  const cursor = event["cursor"];
+  if (typeof cursor === "string") return orderOf(cursor) > resume.through;
+  return cell === undefined || !joining.has(cell);
 }
 
 /**

@@ -25,8 +25,22 @@ export type Connection =
       grant: Grant;
       /** Cells whose open state it has not been shown yet: nothing live of them until then. */
       joining: Set<string>;
+      /** It asked for what is older: undefined where it did not. */
+      resume: Resume | undefined;
     };
 export type Synced = Extract<Connection, { state: "synced" }>;
+
+/** A reader that is shown the log after a place in it, and only then what happens (rules RPL-3 and RPL-6). */
+export interface Resume {
+  /** The order of an entry, and how far it was seen: Infinity is the whole of it. */
+  after: { order: number; index: number };
+  /** The open questions it was shown on joining: the log has them too. */
+  questions: Set<string>;
+  /** The scopes whose state it was shown on joining. */
+  scopes: Set<string>;
+  /** The order up to which it has been shown everything: from there on it is live. Undefined: it still reads. */
+  through: number | undefined;
+}
 
 /** A tool as registered. `hash` covers everything the model and the person were shown. */
 export interface Tool {

@@ -20,7 +20,7 @@ import type { Batch, ConnectionId } from "./effects.ts";
 import { mayTouch, type Offer } from "./grants.ts";
 import { giveUp } from "./given-up.ts";
 import { interrupt, turnRequest, userEvent } from "./input.ts";
-import { joined } from "./join.ts";
+import { arrive, joined } from "./join.ts";
 import { timer } from "./deadlines.ts";
 import * as questions from "./questions.ts";
 import * as results from "./results.ts";
@@ -28,6 +28,7 @@ import { seenBefore } from "./seen.ts";
 import type { Conversation, Synced, Turn } from "./state.ts";
 import { stopChildren } from "./stop.ts";
 import { register } from "./tools.ts";
+import { snapshot } from "./snapshot.ts";
 import { allCallsEnded, finish, inferred, rendered } from "./turn.ts";
 
 /** Everything that can reach the core. */
@@ -38,6 +39,9 @@ export type StepInput =
   | { type: "refused"; connection: ConnectionId; event: Event; error: BytebotError }
   | { type: "closed"; connection: ConnectionId; reason: string }
   | { type: "joined"; connection: ConnectionId; cell: string }
+  | { type: "caught_up"; connection: ConnectionId; through: number }
+  /** The cell's log is full: it begins anew with what it has come to. */
+  | { type: "base"; cell: string }
   | { type: "log_failed"; cell: string; lost: readonly Event[]; error: BytebotError }
   | { type: "timer"; key: string };
 
@@ -62,6 +66,10 @@ function begin(core: Core, input: StepInput): void {
       return connections.closed(core, input.connection, input.reason);
     case "joined":
       return joined(core, input.connection, input.cell);
+    case "caught_up":
+      return arrive(core, input.connection, input.through);
+    case "base":
+      return snapshot(core, input.cell);
     case "log_failed":
       return giveUp(core, input.cell, input.lost, input.error);
     case "timer":

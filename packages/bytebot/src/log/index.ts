@@ -1,4 +1,5 @@
 export * from "./blobs.ts";
+export * from "./cursor.ts";
 export * from "./large.ts";
 export * from "./log.ts";
 export * from "./memory.ts";

@@ -1,15 +1,24 @@
 import { decode, wide, type BlobBlock, type Event } from "../wire/index.ts";
 import { fits, linesOf } from "./size.ts";
-import type { Entry, EventLog } from "./log.ts";
+import type { Entry, EventLog, NewEntry } from "./log.ts";
 
 /** What an entry holds itself, in bytes: an event above its share lies beside it, as a blob. */
 const INLINE_BYTES = 64 * 1024;
 
 /** Any event fits: a large one is kept as a blob of its cell, and comes back whole when read. */
 export function withLargeEvents(log: EventLog): EventLog {
-  const put = async (cell: string, event: Event, line: string, room: number): Promise<Event> => {
-    if (fits([line], room)) return event;
-    return { event_type: event.event_type, stored: await log.putBlob(cell, Buffer.from(line)) };
+  const put = async (cell: string, entry: NewEntry, lines: readonly string[]): Promise<NewEntry> => {
+    const room = INLINE_BYTES / lines.length;
+    const refs: string[] = [];
+    const events: Event[] = [];
+    for (const [index, event] of entry.events.entries()) {
+      const line = lines[index]!;
+      const stored = fits([line], room) ? undefined : await log.putBlob(cell, Buffer.from(line));
+      if (stored) refs.push(stored.ref);
+      events.push(stored ? { event_type: event.event_type, stored } : event);
+    }
+    const { lines: _, ...rest } = entry;
+    return { ...rest, events, refs };
   };
   const restore = async <E extends Entry>(cell: string, entry: E): Promise<E> => {
     if (!entry.events.some((event) => "stored" in event)) return entry;
@@ -17,18 +26,20 @@ export function withLargeEvents(log: EventLog): EventLog {
     return { ...entry, events };
   };
   return {
-    append: (cell, expected, entry) => {
+    get end() {
+      return log.end;
+    },
+    // Large or not, each takes the same way back from the engine: the order of commits holds.
+    append: async (cell, expected, entry) => {
       const lines = linesOf(entry);
-      if (fits(lines, INLINE_BYTES)) return log.append(cell, expected, { ...entry, lines });
-      return Promise.all(
-        entry.events.map((event, index) => put(cell, event, lines[index]!, INLINE_BYTES / lines.length)),
-      ).then((events) => {
-        const { lines: _, ...rest } = entry;
-        return log.append(cell, expected, { ...rest, events });
-      });
+      const ready = fits(lines, INLINE_BYTES) ? { ...entry, lines } : await put(cell, entry, lines);
+      return log.append(cell, expected, ready);
     },
     async *read(cell, after) {
       for await (const entry of log.read(cell, after)) yield await restore(cell, entry);
+    },
+    async *readAll(after, scopes) {
+      for await (const entry of log.readAll(after, scopes)) yield await restore(entry.cell, entry);
     },
     async *tail(cursors, signal) {
       for await (const entry of log.tail(cursors, signal)) yield await restore(entry.cell, entry);

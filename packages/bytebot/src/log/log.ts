@@ -9,15 +9,19 @@ export interface NewEntry {
   events: readonly Event[];
   /** The same events as JSON, one each, where the caller has them: what an engine measures and stores. */
   lines?: readonly string[];
+  /** Blobs of the cell that are part of this entry: when it is trimmed, they go too. */
+  refs?: readonly string[];
   /** A snapshot: what is below it may be trimmed. */
   base?: true;
 }
 
-/** A committed entry. `at`: milliseconds since 1970. */
+/** A committed entry. `at`: milliseconds since 1970. `cursor`: `<log>:<order>`, the order rising with each commit. */
 export interface Entry extends NewEntry {
   pos: Pos;
   cursor: string;
   at: number;
+  /** What came before it in its cell was trimmed. */
+  gap?: true;
 }
 
 /** An appended entry's place; on the wire `seq` = pos × 256 + the event's index, and its cursor ends in `.index`. */
@@ -29,11 +33,17 @@ export interface Place {
 /**
  * The log of every cell: the Hub's state. One interface for every engine (the design is in spec/WIRE.md, "Log").
  * `append` refuses with `conflict` (data.head: the position now), `unavailable` (the outcome is unknown: repeat with the
- * same id) or `too_large`; the same id again answers the same place.
+ * same id) or `too_large`; the same id again answers the same place. Appends resolve in the order of their commits,
+ * those of different cells too: a reader's last cursor is then a place before which it has seen everything.
  */
 export interface EventLog {
+  /** The newest entry's cursor, whichever its cell; `<log>:0` where there is none. */
+  readonly end: string;
   append(cell: string, expected: Pos, entry: NewEntry): Promise<Place>;
+  /** One cell's entries so far. Throws `cursor_expired` (data.base: the oldest position that is kept) below what is kept. */
   read(cell: string, after: Pos): AsyncIterable<Entry>;
+  /** All entries so far after this order, in that order, of the cells that these scopes reach (see `reaches`). */
+  readAll(after: number, scopes: readonly string[]): AsyncIterable<Entry & { cell: string }>;
   /** Every cell, in the log's own order, without gaps, after these cursors; ends with `signal`. */
   tail(cursors: string[], signal: AbortSignal): AsyncIterable<Entry & { cell: string }>;
   head(cell: string): Promise<Entry | undefined>;

@@ -1,5 +1,7 @@
 import { createHash } from "node:crypto";
-import { BytebotError, type BlobBlock, type Event } from "../wire/index.ts";
+import { setImmediate as turnOfTheLoop } from "node:timers/promises";
+import { BytebotError, reaches, type BlobBlock, type Event } from "../wire/index.ts";
+import { toMark } from "./cursor.ts";
 import { fits, linesOf } from "./size.ts";
 import {
   MAX_ENTRY_BYTES,
@@ -11,32 +13,46 @@ import {
   type Pos,
 } from "./log.ts";
 
+/** What a reader may pass over before others have their turn. */
+const PASSED_AT_ONCE = 2000;
+
 /** An entry as it is kept: its events as JSON, so that nothing done to the objects later reaches the log. */
 interface Kept {
   cell: string;
   id: string;
   lines: readonly string[];
+  refs: readonly string[];
   base: boolean;
   pos: Pos;
   cursor: string;
+  order: number;
   at: number;
+  state: "kept" | "trimmed";
 }
 
 interface CellLog {
+  /** Those that are kept, by position, without a gap. */
   entries: Kept[];
   /** Positions below it were trimmed. */
   base: Pos;
   head: Pos;
-  blobs: Map<string, Uint8Array>;
+  blobs: Map<string, Blob>;
   /** The entries by id: the same append again gets the same place. */
   ids: Map<string, Place>;
+}
+
+interface Blob {
+  bytes: Uint8Array;
+  /** Entries that it is a part of. */
+  parts: number;
 }
 
 /** The log in this process's memory: for tests and hubs whose conversations may be lost. */
 export class MemoryLog implements EventLog {
   private readonly cells = new Map<string, CellLog>();
-  /** Every entry that is kept, by its place in the log's own order. */
-  private readonly order = new Map<number, Kept>();
+  /** In the log's own order; what was trimmed is swept out when it is the greater part. */
+  private order: Kept[] = [];
+  private trimmed = 0;
   private last = 0;
   private readonly name = `m${createHash("sha256")
     .update(String(performance.timeOrigin + Math.random()))
@@ -57,44 +73,66 @@ export class MemoryLog implements EventLog {
     }
     const lines = linesOf(entry);
     checkSize(lines);
+    const blobs = (entry.refs ?? []).map((ref) => log.blobs.get(ref));
+    if (blobs.includes(undefined)) {
+      // Shared with an entry that was trimmed in between.
+      throw new BytebotError("unavailable", "a blob of this entry is gone: put it again", { retryable: true });
+    }
     const pos = log.head + 1;
     const cursor = `${this.name}:${++this.last}`;
-    const kept = { cell, id: entry.id, lines, base: entry.base === true, pos, cursor, at: Date.now() };
+    const { id, refs = [], base = false } = entry;
+    const order = this.last;
+    const kept: Kept = { cell, id, lines, refs, base, pos, cursor, order, at: Date.now(), state: "kept" };
     log.head = pos;
     log.entries.push(kept);
-    log.ids.set(entry.id, kept);
-    this.order.set(this.last, kept);
+    log.ids.set(id, { pos, cursor });
+    for (const blob of blobs) blob!.parts++;
+    this.order.push(kept);
     this.wake();
     return { pos, cursor };
+  }
+
+  get end(): string {
+    return `${this.name}:${this.last}`;
   }
 
   async *read(cell: string, after: Pos): AsyncIterable<Entry> {
     const log = this.cells.get(cell);
     if (!log) return;
-    if (after < log.base - 1 && log.base > 0) throw trimmed(cell, log.base);
-    for (
-      let index = log.entries.findIndex((entry) => entry.pos > after);
-      index !== -1 && index < log.entries.length;
-      index++
-    ) {
-      yield toEntry(log.entries[index]!);
+    for (let next = after + 1; next <= log.head; next++) {
+      // Asked for at each step: it may have been trimmed meanwhile.
+      if (next < log.base) throw trimmed(cell, log.base);
+      const entry = log.entries[next - log.entries[0]!.pos];
+      if (entry) yield this.toEntry(entry);
+    }
+  }
+
+  async *readAll(after: number, scopes: readonly string[]): AsyncIterable<Entry & { cell: string }> {
+    const reached = new Map<string, boolean>();
+    let passed = 0;
+    for (let entry = this.next(after); entry; entry = this.next(entry.order)) {
+      let wanted = reached.get(entry.cell);
+      if (wanted === undefined) reached.set(entry.cell, (wanted = reaches(scopes, entry.cell)));
+      if (wanted) yield this.toEntry(entry);
+      else if (++passed % PASSED_AT_ONCE === 0) await turnOfTheLoop();
     }
   }
 
   async *tail(cursors: string[], signal: AbortSignal): AsyncIterable<Entry & { cell: string }> {
-    let next = this.after(cursors) + 1;
+    let after = this.after(cursors);
     signal.addEventListener("abort", () => this.wake(), { once: true });
     while (!signal.aborted && this.state === "open") {
-      const entry = this.order.get(next);
-      if (next <= this.last) next++;
-      if (entry) yield toEntry(entry);
-      else if (next > this.last) await new Promise<void>((resolve) => this.waiting.push(resolve));
+      const entry = this.next(after);
+      if (entry) {
+        after = entry.order;
+        yield this.toEntry(entry);
+      } else await new Promise<void>((resolve) => this.waiting.push(resolve));
     }
   }
 
   async head(cell: string): Promise<Entry | undefined> {
     const last = this.cells.get(cell)?.entries.at(-1);
-    return last && toEntry(last);
+    return last && this.toEntry(last);
   }
 
   async trim(cell: string, base: Pos): Promise<void> {
@@ -105,23 +143,30 @@ export class MemoryLog implements EventLog {
         "invalid_params",
         `cell "${cell}" has no base entry at ${base}: only below one may be trimmed`,
       );
-    for (const { id, cursor } of log.entries.splice(0, at)) {
-      log.ids.delete(id);
-      this.order.delete(Number(cursor.slice(cursor.lastIndexOf(":") + 1)));
+    for (const entry of log.entries.splice(0, at)) {
+      entry.state = "trimmed";
+      entry.lines = [];
+      log.ids.delete(entry.id);
+      for (const ref of entry.refs) if (--log.blobs.get(ref)!.parts === 0) log.blobs.delete(ref);
     }
     log.base = base;
+    this.trimmed += at;
+    if (this.trimmed * 2 <= this.order.length) return;
+    this.order = this.order.filter(({ state }) => state === "kept");
+    this.trimmed = 0;
   }
 
   async putBlob(cell: string, bytes: Uint8Array): Promise<BlobBlock> {
     const ref = `sha256-${createHash("sha256").update(bytes).digest("hex")}`;
-    this.cell(cell).blobs.set(ref, bytes.slice());
+    const { blobs } = this.cell(cell);
+    if (!blobs.has(ref)) blobs.set(ref, { bytes: bytes.slice(), parts: 0 });
     return { type: "blob", ref, mime_type: "application/octet-stream", size: bytes.length };
   }
 
   async getBlob(cell: string, ref: string): Promise<Uint8Array> {
-    const bytes = this.cells.get(cell)?.blobs.get(ref);
-    if (!bytes) throw new BytebotError("not_found", `no blob ${ref} in cell "${cell}"`);
-    return bytes;
+    const blob = this.cells.get(cell)?.blobs.get(ref);
+    if (!blob) throw new BytebotError("not_found", `no blob ${ref} in cell "${cell}"`);
+    return blob.bytes;
   }
 
   async close(): Promise<void> {
@@ -140,12 +185,29 @@ export class MemoryLog implements EventLog {
 
   private after(cursors: string[]): number {
     if (cursors.length === 0) return 0;
-    const own = cursors.map((cursor) => /^(.+):(\d+)$/.exec(cursor)).find((match) => match?.[1] === this.name);
-    const position = Number(own?.[2]);
-    if (!own || position > this.last) {
+    const own = cursors.map(toMark).find((mark) => mark?.log === this.name);
+    if (!own || own.order > this.last) {
       throw new BytebotError("cursor_expired", `no cursor of this log among ${cursors.join(", ")}`);
     }
-    return position;
+    return own.order;
+  }
+
+  /** The oldest kept entry after this order. */
+  private next(after: number): Kept | undefined {
+    let low = 0;
+    for (let high = this.order.length; low < high;) {
+      const middle = (low + high) >>> 1;
+      if (this.order[middle]!.order > after) high = middle;
+      else low = middle + 1;
+    }
+    while (this.order[low]?.state === "trimmed") low++;
+    return this.order[low];
+  }
+
+  private toEntry({ cell, id, lines, base, pos, cursor, at }: Kept): Entry & { cell: string } {
+    const events = lines.map((line) => JSON.parse(line) as Event);
+    const oldest = this.cells.get(cell)!.base === pos;
+    return { cell, id, events, pos, cursor, at, ...(base ? { base } : {}), ...(oldest ? { gap: true } : {}) };
   }
 
   private wake(): void {
@@ -153,11 +215,6 @@ export class MemoryLog implements EventLog {
     this.waiting = [];
     for (const resolve of waiting) resolve();
   }
-}
-
-function toEntry({ cell, id, lines, base, pos, cursor, at }: Kept): Entry & { cell: string } {
-  const events = lines.map((line) => JSON.parse(line) as Event);
-  return { cell, id, events, pos, cursor, at, ...(base ? { base } : {}) };
 }
 
 function checkSize(lines: readonly string[]): void {

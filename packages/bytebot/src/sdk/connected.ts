@@ -41,6 +41,7 @@ export class ConnectedSatellite implements Satellite {
   private render: AnyRender | undefined;
   private infer: AnyInfer | undefined;
   private started = false;
+  private lastCursor: string | undefined;
 
   constructor(connection: Connection, granted: SyncAck, capabilities: object = {}) {
     this.connection = connection;
@@ -56,6 +57,10 @@ export class ConnectedSatellite implements Satellite {
 
   get signal(): AbortSignal {
     return this.connection.signal;
+  }
+
+  get cursor(): string | undefined {
+    return this.lastCursor;
   }
 
   on<Type extends string>(
@@ -181,6 +186,7 @@ export class ConnectedSatellite implements Satellite {
   }
 
   private deliver(event: Event): void {
+    if (typeof event["cursor"] === "string") this.lastCursor = event["cursor"];
     inScope(typeof event["scope"] === "string" ? event["scope"] : undefined, () => {
       const heard = [...(this.handlers.get(event.event_type) ?? [])];
       // An observer's copy is not addressed to this side.

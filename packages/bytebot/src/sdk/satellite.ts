@@ -56,6 +56,8 @@ export interface Satellite extends AsyncDisposable {
   readonly granted: SyncAck;
   /** Aborts when the connection closes. */
   readonly signal: AbortSignal;
+  /** The place in the log of the newest event that was handed to handlers: what `sync({ resume })` takes after a return. */
+  readonly cursor: string | undefined;
   /** Events of this type, or of all with "*", from `start` on; returns how to stop. */
   on<Type extends EventType | "*" | (string & {})>(
     type: Type,

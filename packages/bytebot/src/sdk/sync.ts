@@ -16,8 +16,12 @@ export interface SyncOptions {
   /** What it wants to see; absent: its whole grant. */
   scopes?: string[] | undefined;
   types?: string[] | undefined;
-  /** "start": everything from the first event; or the last cursor seen of each log; absent: nothing old. */
-  resume?: "start" | string[] | undefined;
+  /**
+   * For a ui or a telemetry that returns: its last `satellite.cursor`, or one of each log, and it is shown all that it
+   * missed; "start": everything there is; absent: nothing old. `cursor_expired` where the log has no such place: sync
+   * with "start", or without it.
+   */
+  resume?: string | string[] | undefined;
   /** Aborted: the handshake fails, or the connection closes. */
   signal?: AbortSignal | undefined;
 }
@@ -40,6 +44,7 @@ export async function sync(options: SyncOptions): Promise<Satellite> {
       "sync() was already called in this run: one satellite a run, keep what the first call returned",
     );
   }
+  const { resume } = options;
   const signal = options.signal ? AbortSignal.any([options.signal, running.signal]) : running.signal;
   const { acks } = running.ambient;
   const connection = new Connection((receiver) => running.ambient.connect(receiver), acks === "sends");
@@ -58,7 +63,7 @@ export async function sync(options: SyncOptions): Promise<Satellite> {
       version: options.version,
       scopes: options.scopes,
       types: options.types,
-      resume: options.resume,
+      resume: typeof resume === "string" && resume !== "start" ? [resume] : resume,
     },
     signal,
   );

@@ -1,11 +1,13 @@
 import type { Readable, Writable } from "node:stream";
-import { BytebotError, encode, type Event, type LineLimits } from "../wire/index.ts";
+import { BytebotError, encode, HIGH_WATER, type Event, type LineLimits } from "../wire/index.ts";
 import type { Link, Receiver } from "./link.ts";
 import { LineReader } from "./reader.ts";
 
-const HIGH_WATER = 1024 * 1024;
+/** About as much is written at once, in characters: what waits for a slow peer is seen to move by such steps. */
+const PIECE = 64 * 1024;
 /** What a peer that stopped reading may still be sent when the link closes, in milliseconds. */
 const FLUSH_MS = 1000;
+
 export interface LineStreams {
   name: string;
   readable: Readable;
@@ -24,7 +26,11 @@ export class LineLink implements Link {
   private readonly streams: LineStreams;
   private readonly receiver: Receiver;
   private readonly reader: LineReader;
+  /** The lines of this tick. */
   private queue = "";
+  /** Lines that wait until those before them were taken. */
+  private pieces: string[] = [];
+  private waitingLength = 0;
   /** Set as soon as the end has begun, from either side; resolves when nothing is left. */
   private ending: Promise<void> | undefined;
   private waiting: (() => void)[] = [];
@@ -48,7 +54,10 @@ export class LineLink implements Link {
     readable.on("error", (error) => this.lost(`reading from it failed: ${error.message}`));
     readable.on("close", () => this.lost("it closed its output"));
     writable.on("error", (error) => this.lost(`it does not take input any more: ${error.message}`));
-    writable.on("drain", () => this.release());
+    writable.on("drain", () => {
+      this.write();
+      if (this.buffered < HIGH_WATER) this.release();
+    });
   }
 
   send(event: Event): void {
@@ -62,11 +71,11 @@ export class LineLink implements Link {
     }
     if (this.queue === "") setImmediate(() => this.flush());
     this.queue += line;
-    if (this.queue.length > HIGH_WATER) this.flush();
+    if (this.queue.length > PIECE) this.flush();
   }
 
   get buffered(): number {
-    return this.queue.length + this.streams.writable.writableLength;
+    return this.queue.length + this.waitingLength + this.streams.writable.writableLength;
   }
 
   drained(): Promise<void> {
@@ -91,6 +100,7 @@ export class LineLink implements Link {
 
   private async finish(reason: string): Promise<void> {
     this.flush();
+    while (this.pieces.length > 0 && this.streams.writable.writable) this.writeNext();
     this.release();
     await this.written();
     await this.streams.end();
@@ -112,9 +122,23 @@ export class LineLink implements Link {
 
   private flush(): void {
     if (this.queue === "") return;
-    const lines = this.queue;
+    const last = this.pieces.length - 1;
+    if (last >= 0 && this.pieces[last]!.length < PIECE) this.pieces[last] += this.queue;
+    else this.pieces.push(this.queue);
+    this.waitingLength += this.queue.length;
     this.queue = "";
-    if (this.streams.writable.writable) this.streams.writable.write(lines);
+    this.write();
+  }
+
+  private write(): void {
+    const { writable } = this.streams;
+    while (this.pieces.length > 0 && writable.writable && !writable.writableNeedDrain) this.writeNext();
+  }
+
+  private writeNext(): void {
+    const lines = this.pieces.shift()!;
+    this.waitingLength -= lines.length;
+    this.streams.writable.write(lines);
   }
 
   /** The last lines have left, or the peer does not read. */

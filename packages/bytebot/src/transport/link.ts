@@ -20,7 +20,7 @@ export interface Link {
   send(event: Event): void;
   /** Bytes queued and not yet taken by the other end; 0 where nothing is ever queued. */
   readonly buffered: number;
-  /** Resolves when `buffered` is below the high-water mark, or the link has closed. */
+  /** Resolves when `buffered` is below HIGH_WATER, or the link has closed. */
   drained(): Promise<void>;
   /** The limits granted to the other end, once it has synced. */
   limit(limits: LineLimits): void;

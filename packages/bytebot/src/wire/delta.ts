@@ -32,6 +32,28 @@ export function encodeDelta(event: Event): string | undefined {
   return `{"event_type":"infer_chunk","kind":"block_delta","index":${index},"block_type":"${block_type}","delta":${JSON.stringify(delta)},${place}}`;
 }
 
+/** A delta as the Hub stamps it, with nothing but its own fields: it may be merged with the next one. */
+export function isStampedDelta(event: Event): event is StampedDelta {
+  return event["kind"] === "block_delta" && fields(event) === STAMPED_FIELDS && isDelta(event) && isCount(event["n"]);
+}
+
+export type StampedDelta = BlockDelta & { n: number };
+
+/** What a merged delta may grow to, in characters. */
+const MERGED_SIZE = 64 * 1024;
+
+/**
+ * Two deltas as one, where the second follows the first in the same block: the text of both, the last `n`, and how many
+ * deltas it stands for (rule CHK-7). Undefined where they are not neighbours, or it would grow beyond 64 Ki characters.
+ */
+export function mergeDeltas(first: StampedDelta, next: StampedDelta): StampedDelta | undefined {
+  const { n, merged = 1, delta } = first;
+  if (n + 1 !== next.n || delta.length + next.delta.length > MERGED_SIZE) return undefined;
+  for (const field of ["index", "block_type", "loop_id", "round", "attempt"])
+    if (first[field] !== next[field]) return undefined;
+  return { ...next, delta: delta + next.delta, merged: merged + 1 };
+}
+
 function isPlain(value: unknown): value is string {
   return typeof value === "string" && PLAIN.test(value);
 }

@@ -5,7 +5,7 @@ export * from "./check.ts";
 export * from "./codec.ts";
 export * from "./content.ts";
 export * from "./convert/index.ts";
-export { isSentDelta } from "./delta.ts";
+export { isSentDelta, isStampedDelta, mergeDeltas, type StampedDelta } from "./delta.ts";
 export * from "./envelope.ts";
 export * from "./errors.ts";
 export * from "./events/index.ts";

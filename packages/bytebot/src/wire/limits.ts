@@ -13,6 +13,9 @@ export const standard: LineLimits = { line_bytes: 1024 * 1024, values: 10_000, d
 /** `context` and `infer` carry whole transcripts. */
 export const wide: LineLimits = { line_bytes: 16 * 1024 * 1024, values: 1_000_000, depth: 64 };
 
+/** Bytes: with so many sent and not yet taken, the other end is behind. */
+export const HIGH_WATER = 1024 * 1024;
+
 /** The highest index of a block in an answer (rule CHK-1). */
 export const MAX_BLOCK_INDEX = 4095;
 

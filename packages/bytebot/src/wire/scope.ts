@@ -78,3 +78,8 @@ export function cellOf(scope: string): string {
   const child = scope.indexOf("/~");
   return child === -1 ? scope : scope.slice(0, child);
 }
+
+/** May a cell hold events of these scopes: it lies within one of them, or one lies within it? */
+export function reaches(scopes: readonly string[], cell: string): boolean {
+  return scopes.some((scope) => encloses(scope, cell) || cellOf(scope) === cell);
+}

@@ -122,3 +122,49 @@ test("what listens there and hangs up is told as such", { timeout }, async (t) =
   assert.equal(code, 1);
   assert.match(err, /^bytebot: [^\n]+\n$/);
 });
+
+test(
+  "--since prints what is in the log after a cursor, or all of it, then what happens; --no-follow ends there (RPL-3, RPL-6)",
+  { timeout },
+  async (t) => {
+    const { app, cwd, env, tail, ask } = await running(t);
+    const live = await tail("--scope", "u_1");
+    ask();
+    await live.until("the end of u_1", () => live.lines().some(({ state }) => state === "idle"));
+    const logged = (cli: Cli) =>
+      cli
+        .lines()
+        .flatMap(({ event_type, cursor }) =>
+          event_type === "bb_live" || cursor === undefined ? [] : [[event_type, cursor]],
+        );
+    const once = async (...args: string[]) => {
+      const cli = new Cli(t, ["tail", "--scope", "u_1", ...args], { cwd, env });
+      const { code, err } = await cli.done;
+      return { code, err, logged: logged(cli) };
+    };
+    const all = await once("--since", "start", "--no-follow");
+    assert.deepEqual([all.code, all.err, all.logged], [0, "", logged(live)]);
+    const at = Math.floor(all.logged.length / 2);
+    const cursor = String(all.logged[at]![1]);
+    const later = all.logged.slice(all.logged.findLastIndex(([, each]) => each === cursor) + 1);
+    assert.deepEqual((await once("--since", cursor, "--no-follow")).logged, later);
+    assert.deepEqual((await once("--no-follow")).logged, []);
+    const following = await tail("--scope", "u_1", "--since", cursor);
+    ask();
+    await following.until(
+      "the next turn",
+      () => following.lines().filter(({ kind }) => kind === "loop_done").length === 2,
+    );
+    assert.deepEqual(logged(following).slice(0, later.length), later);
+    const wrong = await once("--since", "10m");
+    assert.deepEqual(
+      [wrong.code, wrong.err],
+      [2, 'bytebot: --since "10m" is neither start nor the cursor of an event; see bytebot tail --help\n'],
+    );
+    const other = await once("--since", "m000000000000:4.0");
+    assert.equal(other.code, 1);
+    assert.match(other.err, /^bytebot: resume: none of these is a cursor of this log/);
+    app.kill("SIGTERM");
+    assert.equal((await app.done).code, 0);
+  },
+);

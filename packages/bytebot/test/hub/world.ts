@@ -84,6 +84,8 @@ export interface WorldOptions {
   policy?: PolicyRule[];
   contextFallback?: boolean;
   blobs?: BlobStore;
+  /** Default: everything is kept, so that the whole log can be checked. */
+  retention?: NonNullable<HubOptions["retention"]>;
   control?: NonNullable<HubOptions["control"]>;
 }
 
@@ -109,6 +111,7 @@ export class World {
       clock: this.clock,
       newId: (prefix) => `${prefix}_${++this.ids}`,
       report: (line) => this.reports.push(line),
+      retention: { events: Infinity, bytes: Infinity },
       ...options,
     });
     this.watching = this.hub.watch((event) => this.seen.push(event));

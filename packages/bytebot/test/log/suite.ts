@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { MAX_ENTRY_BYTES, type Entry, type EventLog } from "../../src/log/index.ts";
+import { MAX_ENTRY_BYTES, orderOf, withLargeEvents, type Entry, type EventLog } from "../../src/log/index.ts";
 import type { Event } from "../../src/wire/index.ts";
 
 /** What every engine does, whatever it stands on; `open` gives an empty log. */
@@ -88,6 +88,64 @@ export function logSuite(name: string, open: () => Promise<EventLog>): void {
     for (const cursor of ["other:1", "garbage", first.cursor.replace(/\d+$/, "999")]) {
       await assert.rejects(all(log.tail([cursor], AbortSignal.timeout(5000))), { code: "cursor_expired" }, cursor);
     }
+    await log.close();
+  });
+
+  test(`${name}: the whole log is read in the order of commits, by the cells that some scopes reach (LOG-2)`, async () => {
+    const log = await open();
+    const places = [];
+    assert.equal(orderOf(log.end), 0);
+    for (const cell of ["u", "u/a", "v", "ux"]) places.push(await log.append(cell, 0, entry(cell, cell)));
+    places.push(await log.append("u", places[0]!.pos, entry("again", "again")));
+    assert.equal(log.end, places.at(-1)!.cursor);
+    const orders = places.map(({ cursor }) => orderOf(cursor));
+    assert.deepEqual(
+      orders,
+      orders.toSorted((a, b) => a - b),
+    );
+    assert.deepEqual(texts(await all(log.readAll(0, ["*"]))), ["u", "u/a", "v", "ux", "again"]);
+    assert.deepEqual(texts(await all(log.readAll(0, ["u"]))), ["u", "u/a", "again"]);
+    assert.deepEqual(texts(await all(log.readAll(0, ["u/a", "v"]))), ["u/a", "v"]);
+    assert.deepEqual(texts(await all(log.readAll(0, ["u/~child"]))), ["u", "again"], "its cell is u");
+    assert.deepEqual(texts(await all(log.readAll(orders[1]!, ["*"]))), ["v", "ux", "again"]);
+    assert.deepEqual(texts(await all(log.readAll(orders[4]!, ["*"]))), []);
+    await log.close();
+  });
+
+  test(`${name}: appends resolve in the order of their commits, whatever their size and their cell (LOG-3)`, async () => {
+    const log = withLargeEvents(await open());
+    const resolved: number[] = [];
+    const large = "x".repeat(200_000);
+    await Promise.all(
+      Array.from({ length: 40 }, (_, n) =>
+        log
+          .append(`c${n}`, 0, entry(`e${n}`, n % 3 === 0 ? large : "small"))
+          .then(({ cursor }) => resolved.push(orderOf(cursor))),
+      ),
+    );
+    assert.deepEqual(
+      resolved,
+      resolved.toSorted((a, b) => a - b),
+    );
+    await log.close();
+  });
+
+  test(`${name}: what is trimmed while somebody reads is told, never passed over in silence; its blobs go with it (LOG-5)`, async () => {
+    const log = withLargeEvents(await open());
+    const large = "x".repeat(100_000);
+    let { pos } = await log.append("u", 0, entry("a", "one"));
+    ({ pos } = await log.append("u", pos, entry("b", large)));
+    const oldest = log.read("u", 0)[Symbol.asyncIterator]();
+    const whole = log.readAll(0, ["*"])[Symbol.asyncIterator]();
+    await oldest.next();
+    await whole.next();
+    const base = await log.append("u", pos, { ...entry("c", "all so far"), base: true });
+    await log.append("u", base.pos, entry("d", large));
+    await log.trim("u", base.pos);
+    await assert.rejects(oldest.next(), { code: "cursor_expired", data: { base: base.pos } });
+    const next = (await whole.next()).value as Entry;
+    assert.deepEqual([next.base, next.gap, next.pos], [true, true, base.pos]);
+    assert.deepEqual(texts([(await whole.next()).value as Entry]), [large], "a blob that two entries share stays");
     await log.close();
   });
 

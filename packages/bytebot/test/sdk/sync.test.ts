@@ -191,3 +191,20 @@ test("the acknowledgement may be followed by events in the same tick", async () 
   await peer.link.close("test over");
   await done;
 });
+
+test("the satellite knows the cursor of the newest event it was handed, and resume takes it (RPL-3, RPL-4)", async () => {
+  const { peer, satellite, ...synced_ } = await synced({ kind: "ui", resume: "m1:4.0" }, () => undefined);
+  await using _ = synced_;
+  assert.deepEqual(peer.events.find(({ event_type }) => event_type === "bb_sync")?.["resume"], ["m1:4.0"]);
+  assert.equal(satellite.cursor, undefined);
+  const cursors: unknown[] = [];
+  const last = Promise.withResolvers<void>();
+  satellite.on("*", ({ event_type }) => {
+    cursors.push(satellite.cursor);
+    if (event_type === "user_event") last.resolve();
+  });
+  peer.send({ event_type: "bb_live", cursor: "m1:7" }, { event_type: "scope_state", scope: "u", state: "idle" });
+  peer.send({ event_type: "user_event", type: "message", scope: "u", text: "hi", cursor: "m1:8.0" });
+  await last.promise;
+  assert.deepEqual(cursors, ["m1:7", "m1:7", "m1:8.0"]);
+});

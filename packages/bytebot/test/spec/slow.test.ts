@@ -6,7 +6,8 @@ import { offer, type Attached } from "../../src/hub/index.ts";
 import { LineLink } from "../../src/transport/lines.ts";
 import { wide, type Event, type Kind } from "../../src/wire/index.ts";
 import { becomes, Ears } from "../transport/ears.ts";
-import { World } from "../hub/world.ts";
+import { message, World, type Peer } from "../hub/world.ts";
+import { held } from "./held.ts";
 
 interface Stalled {
   attached: Attached;
@@ -47,6 +48,20 @@ async function stalled(t: TestContext, world: World, kind: Kind): Promise<Stalle
     return ears;
   };
   return { attached, far, link: () => link, read };
+}
+
+/** A turn that has begun, to be answered piece by piece. */
+async function streaming(world: World, infer: Peer, scope: string) {
+  const sender = await world.join("ui", { name: `sender-${scope}` });
+  await sender.send(message("go", scope), { event_type: "bb_bye", reason: "it has said it" });
+  const { id: in_reply_to } = infer.last("bb_infer_request");
+  const chunk = { event_type: "infer_chunk", in_reply_to, index: 0 };
+  return {
+    delta: (text: string, more = {}) =>
+      infer.link.send({ ...chunk, kind: "block_delta", block_type: "text", delta: text, ...more }),
+    stop: () => infer.send({ ...chunk, kind: "block_stop" }),
+    end: () => infer.send({ event_type: "bb_infer_result", in_reply_to, success: true, stop_reason: "end_turn" }),
+  };
 }
 
 const numbered = (n: number, size: number): Event => ({
@@ -121,5 +136,68 @@ test("a blob is sent at the pace of its reader; one that does not read is told t
   assert.deepEqual(told, ["timeout"]);
   watcher.stop();
   await never.attached.close("done");
+  await world.end();
+});
+
+test("for a reader that is behind the deltas of a block are merged: the text whole, each n accounted for, everything in order (CHK-7)", async (t) => {
+  const world = new World();
+  const infer = await world.join("infer");
+  const healthy = await world.join("ui", { name: "healthy" });
+  const slow = await stalled(t, world, "ui");
+  const turn = await streaming(world, infer, "u");
+  const other = await streaming(world, infer, "v");
+  let sent = 0;
+  for (let n = 0; n < 24_000; n++) {
+    turn.delta(`${sent++} `.padEnd(200));
+    if (n % 1000 === 0) await world.settle();
+    if (n % 6000 === 0) other.delta("v");
+    if (n === 20_000) turn.delta("marked", { "com.example/mark": true });
+  }
+  await turn.stop();
+  await turn.end();
+  await other.stop();
+  await other.end();
+  const ears = slow.read();
+  const chunks = () => ears.events.filter(({ event_type }) => event_type === "infer_chunk");
+  await becomes("read to the end", () => chunks().filter(({ kind }) => kind === "loop_done").length === 2);
+  const own = chunks().filter(({ scope }) => scope === "u");
+  let next = 0;
+  for (const { n, merged = 1, kind } of own) {
+    if (kind === "loop_done") continue;
+    next += Number(merged);
+    assert.equal(n, next - 1, "as many deltas as it says");
+  }
+  const deltas = own.filter(({ kind }) => kind === "block_delta");
+  const block = own.find(({ kind }) => kind === "block_stop")!["block"] as { text: string };
+  assert.equal(deltas.map(({ delta }) => delta).join(""), block.text);
+  assert.equal(deltas.filter((delta) => delta["com.example/mark"]).length, 1, "what says more is not merged");
+  assert.ok(deltas.length < 20_000, `${deltas.length} deltas`);
+  assert.ok(deltas.some(({ merged, delta }) => Number(merged) > 100 && String(delta).length <= 64 * 1024));
+  const [stop, done] = own.slice(-2);
+  assert.deepEqual([stop?.["kind"], done?.["kind"]], ["block_stop", "loop_done"]);
+  const unmerged = healthy.all("infer_chunk").filter(({ scope, kind }) => scope === "u" && kind === "block_delta");
+  assert.deepEqual([unmerged.length, unmerged.some(({ merged }) => merged !== undefined)], [24_001, false]);
+  await slow.attached.close("done");
+  await world.end();
+});
+
+test("a UI that is behind and takes nothing for 10 s is closed; one that takes a little is not (CON-9)", async () => {
+  const world = new World();
+  const sender = await world.join("ui", { name: "sender" });
+  const slow = await held(world, "slow");
+  const steady = await held(world, "steady");
+  for (let n = 0; n < 10; n++) await sender.send(numbered(n, 500_000));
+  const ended: string[] = [];
+  for (const [name, { attached }] of Object.entries({ slow, steady }))
+    void attached.closed.then(({ reason }) => ended.push(`${name}: ${reason}`));
+  for (let second = 0; second < 25; second += 5) {
+    steady.far.read();
+    await world.pass(5000);
+  }
+  slow.far.destroy();
+  await slow.attached.closed;
+  assert.deepEqual(ended, ["slow: slow_consumer"]);
+  steady.far.resume();
+  await steady.attached.close("done");
   await world.end();
 });

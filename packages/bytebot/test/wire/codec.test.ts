@@ -1,7 +1,18 @@
 import assert from "node:assert/strict";
 import { suite, test } from "node:test";
 import fc from "fast-check";
-import { accept, decode, encode, isSentDelta, schemas, standard, wide, type Event } from "../../src/wire/index.ts";
+import {
+  accept,
+  decode,
+  encode,
+  isSentDelta,
+  isStampedDelta,
+  mergeDeltas,
+  schemas,
+  standard,
+  wide,
+  type Event,
+} from "../../src/wire/index.ts";
 import { anyEvent } from "./events.ts";
 import { decodeOrCode } from "./lines.ts";
 
@@ -116,4 +127,57 @@ test("a key with a backslash is refused, and no other key is ever delivered as o
     // Where this Node's JSON.parse mistakes the key for the one above, it is refused; it never arrives as another.
     if (heard !== "invalid_event") assert.deepEqual(heard, sent);
   }
+});
+
+test("however deltas are merged, the text is whole, each is counted, and only neighbours in one block are joined (CHK-7)", () => {
+  const block = { index: fc.nat(2), block_type: fc.constantFrom("text", "thinking"), round: fc.nat(1) };
+  const run = fc.record({ ...block, texts: fc.array(fc.string(), { minLength: 1, maxLength: 6 }) });
+  fc.assert(
+    fc.property(fc.array(run, { maxLength: 6 }), fc.nat(3), (runs, gapAt) => {
+      let n = 0;
+      const deltas = runs.flatMap(({ texts, ...place }, at) => {
+        if (at === gapAt) n++; // a block's start is no delta, and what comes after it is no neighbour
+        return texts.map((delta) => {
+          const ids = { scope: "u", loop_id: "l", attempt: 0, n: n++, ts: 1 };
+          const event: Event = { event_type: "infer_chunk", kind: "block_delta", ...place, delta, ...ids };
+          assert.ok(isStampedDelta(event));
+          return event;
+        });
+      });
+      const sent: typeof deltas = [];
+      for (const delta of deltas) {
+        const merged = sent.at(-1) && mergeDeltas(sent.at(-1)!, delta);
+        if (merged) sent[sent.length - 1] = merged;
+        else sent.push(delta);
+      }
+      const whole = (events: typeof deltas) => events.map((event) => event.delta).join("");
+      assert.equal(whole(sent), whole(deltas));
+      assert.equal(
+        sent.reduce((sum, { merged = 1 }) => sum + merged, 0),
+        deltas.length,
+      );
+      for (const { n: last, merged = 1, index, block_type, round } of sent) {
+        const parts = deltas.filter((delta) => delta.n > last - merged && delta.n <= last);
+        assert.equal(parts.length, merged);
+        for (const part of parts)
+          assert.deepEqual([part.index, part.block_type, part["round"]], [index, block_type, round]);
+      }
+      for (const event of sent) assert.doesNotThrow(() => schemas.infer_chunk.parse(decode(line(event))));
+    }),
+  );
+  const huge = {
+    event_type: "infer_chunk",
+    kind: "block_delta",
+    index: 0,
+    block_type: "text",
+    loop_id: "l",
+    round: 0,
+    attempt: 0,
+    scope: "u",
+    ts: 1,
+  };
+  const first = { ...huge, delta: "x".repeat(60_000), n: 0 } as Event;
+  const next = { ...huge, delta: "x".repeat(10_000), n: 1 } as Event;
+  assert.ok(isStampedDelta(first) && isStampedDelta(next));
+  assert.equal(mergeDeltas(first, next), undefined, "a line stays small");
 });

@@ -1,5 +1,13 @@
 import type { IncomingMessage } from "node:http";
-import { BytebotError, decode, wide, type Event, type LineLimits, type WireError } from "../../wire/index.ts";
+import {
+  BytebotError,
+  decode,
+  HIGH_WATER,
+  wide,
+  type Event,
+  type LineLimits,
+  type WireError,
+} from "../../wire/index.ts";
 import { encodeOnce } from "../lines.ts";
 import type { Link, Receiver } from "../link.ts";
 import { LineReader } from "../reader.ts";
@@ -7,7 +15,6 @@ import { BATCH, CONNECTION, NDJSON, RECEIVED, RETURN_MS, SILENT_MS, SSE } from "
 import { Client, textOf } from "./request.ts";
 import { SseReader } from "./sse.ts";
 
-const HIGH_WATER = 1024 * 1024;
 /** Of one inbox request. */
 const MAX_LINES = 1000;
 const MAX_CHARS = 1024 * 1024;

@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
-import { ackNameOf, BytebotError, type Event, type LineLimits } from "../../wire/index.ts";
+import { ackNameOf, BytebotError, HIGH_WATER, type Event, type LineLimits } from "../../wire/index.ts";
 import { encodeOnce } from "../lines.ts";
 import type { Link, Receiver } from "../link.ts";
 import { LineReader } from "../reader.ts";
@@ -9,7 +9,6 @@ import { Post } from "./post.ts";
 import { heartbeat, toSse } from "./sse.ts";
 
 /** What the socket may hold before the rest waits here, where it is not lost with the socket. */
-const HIGH_WATER = 1024 * 1024;
 /** What a peer that stopped reading may still be sent when the link closes, in milliseconds. */
 const FLUSH_MS = 1000;
 const STILL = 3;

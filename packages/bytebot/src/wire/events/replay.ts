@@ -1,12 +1,25 @@
 import { z } from "zod";
+import { Message } from "../content.ts";
 import { event, Id, reply, Scope } from "../envelope.ts";
 
-/** Between what was and what is: everything after it is live (rule RPL-2). */
+/** Between what was and what is: everything after it is live (rule RPL-2). Its `cursor`: where the log stands. */
 export const Live = event("bb_live", { scope: Scope.optional() });
 export type Live = z.infer<typeof Live>;
 
-/** Stands for what is older than the log keeps. */
-export const Snapshot = event("bb_snapshot", { scope: Scope, state: z.record(z.string(), z.unknown()) });
+/** Stands for what is older than the log keeps (rule RPL-7). */
+export const Snapshot = event("bb_snapshot", {
+  scope: Scope,
+  /** Absent for a telemetry without the content grant. */
+  state: z
+    .looseObject({
+      messages: z.array(Message),
+      /** What had begun and is in no message: waiting input, blocks, calls; as UIs were shown it. */
+      open: z.array(z.looseObject({ event_type: z.string() })),
+      /** Something older was left out. */
+      more: z.boolean(),
+    })
+    .optional(),
+});
 export type Snapshot = z.infer<typeof Snapshot>;
 
 /** Pages backwards through one conversation: the newest `limit` events before the cursor `before`. */

@@ -1,0 +1,40 @@
+import type { BlobStore, EventLog } from "../log/index.ts";
+import type { Event, PolicyRule } from "../wire/index.ts";
+import type { Retention } from "./cells.ts";
+import type { CoreLimits } from "./core.ts";
+import type { ConnectionId } from "./effects.ts";
+import type { Clock } from "./timers.ts";
+
+export interface HubOptions {
+  name: string;
+  version: string;
+  log: EventLog;
+  /** Content by reference; default: in memory. */
+  blobs?: BlobStore;
+  /** How much each cell's log keeps; what is older is trimmed, and a reader that comes too late gets `bb_snapshot`. */
+  retention?: Partial<Retention>;
+  policy?: PolicyRule[];
+  contextFallback?: boolean;
+  limits?: Partial<CoreLimits>;
+  clock?: Clock;
+  /** A random id with this prefix. */
+  newId?: (prefix: string) => string;
+  /** Carries out what only the app can: attach, detach. Answers the result event. */
+  control?: (event: Event, connection: ConnectionId) => Promise<Event>;
+  /** What the people who run the Hub should know: noise on a link, a refused log, a fault. */
+  report?: (line: string) => void;
+}
+
+/** Why a connection ended: `expected` when the component said bye or the Hub closed it. */
+export interface Ended {
+  reason: string;
+  expected: boolean;
+}
+
+/** A connection of the Hub's: `ready` settles when the component can work, `closed` when its link has ended. */
+export interface Attached {
+  id: ConnectionId;
+  ready: Promise<void>;
+  closed: Promise<Ended>;
+  close(reason: string): Promise<void>;
+}
