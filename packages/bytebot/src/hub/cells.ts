@@ -2,6 +2,7 @@ import { randomUUID } from "node:crypto";
 import { BytebotError, type Event } from "../wire/index.ts";
 import { fits, MAX_ENTRY_EVENTS, type EventLog, type NewEntry, type Place, type Pos } from "../log/index.ts";
 import type { Batch } from "./effects.ts";
+import type { Clock } from "./timers.ts";
 
 /** Well under an entry's limit, so that what is joined always fits. */
 const JOIN_BYTES = 128 * 1024;
@@ -21,6 +22,7 @@ interface Cell {
 export class Cells {
   private readonly cells = new Map<string, Cell>();
   private readonly log: EventLog;
+  private readonly clock: Clock;
   private readonly carryOut: (batch: Batch) => void;
   private readonly failed: (cell: string, batches: Batch[], error: BytebotError) => void;
   private quiet: (() => void)[] = [];
@@ -28,8 +30,9 @@ export class Cells {
   private readonly run = randomUUID();
   private entries = 0;
 
-  constructor(log: EventLog, carryOut: Cells["carryOut"], failed: Cells["failed"]) {
+  constructor(log: EventLog, clock: Clock, carryOut: Cells["carryOut"], failed: Cells["failed"]) {
     this.log = log;
+    this.clock = clock;
     this.carryOut = carryOut;
     this.failed = failed;
   }
@@ -95,10 +98,10 @@ export class Cells {
 
   /** The outcome of an `unavailable` append is unknown: the same id again finds out (rule LOG-4). */
   private async again(cell: Cell, entry: NewEntry, first: unknown): Promise<Place> {
-    const until = performance.now() + UNAVAILABLE_MS;
+    const until = this.clock.now() + UNAVAILABLE_MS;
     let error = first;
-    for (let wait = 50; performance.now() < until && isTransient(error); wait = Math.min(wait * 2, 2000)) {
-      await new Promise((resolve) => setTimeout(resolve, wait));
+    for (let wait = 50; this.clock.now() < until && isTransient(error); wait = Math.min(wait * 2, 2000)) {
+      await new Promise<void>((resolve) => void this.clock.after(wait, resolve));
       try {
         return await this.log.append(cell.name, cell.pos, entry);
       } catch (another) {

@@ -101,6 +101,7 @@ export class Hub {
     });
     this.cells = new Cells(
       this.log,
+      this.clock,
       (batch) => this.carryOut(batch),
       (cell, batches, error) => this.logFailed(cell, batches, error),
     );
