@@ -374,8 +374,7 @@ export class Hub {
       const { event_type, in_reply_to, scope } = effect.event;
       this.send(effect.to, { event_type, in_reply_to, scope, success: false, error: why });
     }
-    const lost = batches.flatMap((batch) => batch.append);
-    this.input({ type: "log_failed", cell, lost, error });
+    this.input({ type: "log_failed", cell, lost: batches, error });
     // What reads is not what failed: a reader joins all the same, and a page of history is what the log has.
     for (const effect of batches.flatMap((batch) => batch.effects)) {
       if (effect.type === "join") this.input({ type: "joined", connection: effect.to, cell: effect.cell });

@@ -38,7 +38,7 @@ export type StepInput =
   | { type: "refused"; connection: ConnectionId; event: Event; error: BytebotError }
   | { type: "closed"; connection: ConnectionId; reason: string }
   | { type: "joined"; connection: ConnectionId; cell: string }
-  | { type: "log_failed"; cell: string; lost: readonly Event[]; error: BytebotError }
+  | { type: "log_failed"; cell: string; lost: readonly Batch[]; error: BytebotError }
   | { type: "timer"; key: string };
 
 /** The pure core: one input at one time, and what follows from it. */

@@ -94,7 +94,7 @@ export class Questions {
     const id = String(event["id"]);
     if (event.event_type === "input_strict") {
       assert.ok(!this.questions.has(id), `question ${id} was asked once`);
-      const question = { scope, call: String(event["call_id"]) };
+      const question: { scope: string; call: string; outcome?: string } = { scope, call: String(event["call_id"]) };
       this.questions.set(id, question);
       if (event["approval"] !== undefined) this.approvals.set(question.call, question);
     } else if (event.event_type === "input_resolved") {

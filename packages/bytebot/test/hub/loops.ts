@@ -100,12 +100,11 @@ export class Loops {
   }
 
   private interrupt(scope: string, ts: number): void {
-    for (const reached of this.scopes) if (encloses(scope, reached)) this.stopped.add(reached);
-    for (const loop of this.loops.values()) {
-      if (loop.state === "open" && encloses(scope, loop.scope)) loop.due = Math.min(loop.due, ts + this.graceMs);
-    }
-    for (const call of this.calls.values()) {
-      if (call.state === "open" && encloses(scope, call.scope)) call.due = Math.min(call.due, ts + this.graceMs);
+    // It is logged in each cell that it reaches: of other cells it says nothing.
+    const reached = (other: string): boolean => cellOf(other) === cellOf(scope) && encloses(scope, other);
+    for (const other of this.scopes) if (reached(other)) this.stopped.add(other);
+    for (const each of [...this.loops.values(), ...this.calls.values()]) {
+      if (each.state === "open" && reached(each.scope)) each.due = Math.min(each.due, ts + this.graceMs);
     }
   }
 
