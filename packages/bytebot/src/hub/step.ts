@@ -305,7 +305,7 @@ function inTurn(core: Core, connection: Synced, event: Event): { conversation: C
   if (pending?.to === connection.id) {
     const conversation = core.conversations.get(pending.scope);
     if (event["scope"] !== undefined && event["scope"] !== pending.scope) {
-      throw new BytebotError("invalid_event", `${event.event_type} names another scope than the request it answers`);
+      throw anotherScope(event);
     }
     if (conversation?.turn) return { conversation, turn: conversation.turn };
   }
@@ -316,10 +316,18 @@ function inTurn(core: Core, connection: Synced, event: Event): { conversation: C
   );
 }
 
+function anotherScope({ event_type }: Event): BytebotError {
+  return new BytebotError("invalid_event", `${event_type} names another scope than the request it answers`);
+}
+
 /** Its request has ended without it: it is for the audit only (rule ENV-4). */
 function late(core: Core, connection: Synced, event: Event, request: unknown): boolean {
-  if (core.ended.get(String(request)) !== connection.id) return false;
-  core.effect(undefined, { type: "observe", event: { ...event, from: connection.offer.componentId, ts: core.now } });
+  const ended = core.ended.get(String(request));
+  if (ended?.to !== connection.id) return false;
+  const { scope } = ended;
+  if (event["scope"] !== undefined && event["scope"] !== scope) throw anotherScope(event);
+  const seen = { ...event, scope, from: connection.offer.componentId, ts: core.now };
+  core.effect(undefined, { type: "observe", event: seen });
   return true;
 }
 

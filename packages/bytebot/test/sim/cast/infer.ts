@@ -143,7 +143,7 @@ export class InferActor extends Actor {
   private noise(): Event {
     const { gossip } = this.stage;
     const stolen =
-      this.random.chance(0.3) && gossip.steal(gossip.requests, this.random, ({ line }) => line === this.line);
+      this.random.chance(0.3) && gossip.steal(gossip.requests, this.random, ({ line }) => line.offer === this.offer);
     if (!stolen) return { event_type: "bb_ping" };
     this.say({ ...this.delta(0, "text", FORGED), in_reply_to: stolen.id });
     this.say({ ...this.result("end_turn"), in_reply_to: stolen.id, content: [{ type: "text", text: FORGED }] });
