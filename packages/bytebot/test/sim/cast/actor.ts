@@ -33,7 +33,7 @@ export abstract class Actor implements Ears {
   closed(_reason: string, line: Line): void {
     if (line !== this.line) return;
     this.line = undefined;
-    this.stage.time.in(this.random.between(1, 1500), () => this.connect());
+    this.stage.time.in(this.random.chance(0.5) ? this.random.below(50) : this.random.below(1500), () => this.connect());
   }
 
   say(event: Event): void {

@@ -55,7 +55,7 @@ export class ToolActor extends Actor {
       [8, () => [this.say(progress), this.say({ ...progress, fraction: 0.5 }), answerIn(random.between(10, 900))]],
       [3, () => answerIn(random.between(2000, 4000))],
       [2, () => undefined],
-      [5, () => this.later(soon, () => [this.say(answer), this.say({ ...answer, success: false })])],
+      [5, () => this.later(soon, () => [this.say(answer), this.say({ ...answer, scope: this.elsewhere() })])],
       [3, () => this.later(soon, () => [this.say({ ...answer, scope: "elsewhere" }), this.finish(request, answer)])],
       [4, () => this.later(soon, () => [this.changed(), this.finish(request, answer)])],
       [10, () => this.ask(request, () => answerIn(0))],
@@ -82,11 +82,16 @@ export class ToolActor extends Actor {
   private cancelled(call_id: string): void {
     const error = { code: "cancelled", message: "stopped", retryable: false };
     const answer = { event_type: "bb_tool_call_result", call_id, success: false, error };
+    if (this.random.chance(0.3) && this.maybeDie()) return;
     this.random.weighted<() => unknown>([
       [60, () => [this.stopped.add(call_id), this.later(this.random.below(300), () => this.say(answer))]],
       [20, () => this.stopped.add(call_id)],
       [20, () => undefined],
     ])();
+  }
+
+  private elsewhere(): string {
+    return this.random.pick(["ta/c1", "tb/c1", "tc/c1"]);
   }
 
   private changed(): void {

@@ -16,6 +16,8 @@ export class Effects implements Check {
   /** To which connections a call went. */
   private readonly sentTo = new Map<string, Set<Line>>();
   private readonly cancelled = new Set<string>();
+  /** What waits for whom, and since when that one is gone. */
+  private readonly waits = new Map<string, { line: Line; goneAt?: number }>();
 
   constructor(stage: Stage) {
     this.stage = stage;
@@ -29,6 +31,7 @@ export class Effects implements Check {
       if (event_type === "interrupt") this.interrupts.add(`${String(from)} ${String(id)}`);
       if (event_type === "bb_tool_call_request") this.calls.set(call, "asked");
       if (event_type === "bb_tool_call_result") this.calls.set(call, "ended");
+      if (event_type === "bb_tool_call_result" || event_type === "bb_infer_result") this.ended(event);
     }
   }
 
@@ -38,6 +41,7 @@ export class Effects implements Check {
     switch (event.event_type) {
       case "bb_infer_request":
       case "input_strict":
+        if (event.event_type === "bb_infer_request") this.waits.set(String(event["id"]), { line });
         assert.ok(this.logged(event), `${what} left before it was in the log`);
         break;
       case "bb_tool_call_request":
@@ -54,6 +58,18 @@ export class Effects implements Check {
       assert.ok(this.logged(event), `${what}: no such entry`);
   }
 
+  closed(line: Line): void {
+    for (const wait of this.waits.values()) if (wait.line === line) wait.goneAt = this.stage.time.now();
+  }
+
+  /** What waits for a connection ends with it (CON-7). */
+  private ended(event: Event): void {
+    const id = String(event["call_id"] ?? event["in_reply_to"]);
+    const goneAt = this.waits.get(id)?.goneAt ?? Infinity;
+    this.waits.delete(id);
+    assert.ok(Number(event["ts"]) <= goneAt, `the ${event.event_type} of ${id} came with the end of its connection`);
+  }
+
   private logged(event: Event): boolean {
     const logged = this.stage.log.at(cellOf(String(event["scope"])), event["cursor"]);
     return logged !== undefined && logged["ts"] === event["ts"] && logged["id"] === event["id"];
@@ -65,7 +81,10 @@ export class Effects implements Check {
     assert.ok(!this.cancelled.has(id), `${what}: ${id} had been told to stop`);
     const before = this.sentTo.get(id) ?? new Set();
     assert.ok(!before.has(line), `${what}: ${id} went to this connection before`);
-    if (!IDEMPOTENT.has(String(event["name"]))) assert.equal(before.size, 0, `${what}: ${id} runs a second time`);
+    if (!IDEMPOTENT.has(String(event["name"]))) {
+      assert.equal(before.size, 0, `${what}: ${id} runs a second time`);
+      this.waits.set(id, { line });
+    }
     this.sentTo.set(id, before.add(line));
   }
 

@@ -30,6 +30,8 @@ interface Reading {
   /** How many events the log had when it went live: all after them has to come. */
   liveAt: number | undefined;
   chunks: Map<string, Chunks>;
+  /** Scopes that it saw idle, with no input since. */
+  idle: Set<string>;
 }
 
 /** One attempt of an answer, as one reader has it. */
@@ -63,9 +65,15 @@ export class Reader implements Check {
 
   sent(line: Line, event: Event): void {
     if (line.offer.kind !== "ui") return;
-    const reading = this.readings.get(line) ?? { got: new Map(), liveAt: undefined, chunks: new Map() };
+    const reading = this.readings.get(line) ?? {
+      got: new Map(),
+      liveAt: undefined,
+      chunks: new Map(),
+      idle: new Set(),
+    };
     this.readings.set(line, reading);
     if (event.event_type === "bb_live") reading.liveAt = this.logged;
+    state(reading, event, line);
     const { seq, cursor, scope } = event;
     if (event.event_type === "infer_chunk" && event["kind"] !== "loop_done") this.chunk(reading, event, line);
     if (
@@ -131,7 +139,10 @@ export class Reader implements Check {
       reading.chunks.set(key, chunks);
     } else if (!(joining && n === chunks.n)) assert.equal(n, chunks.n + 1, `${where} follows ${chunks.n}`);
     chunks.n = n;
-    if (kind === "block_start") chunks.text.set(at, "");
+    if (kind === "block_start") {
+      assert.ok(!chunks.text.has(at), `${where}: block ${at} starts once`);
+      chunks.text.set(at, "");
+    }
     if (kind === "block_delta") chunks.text.set(at, (chunks.text.get(at) ?? "") + String(event["delta"]));
     if (kind === "block_stop") this.whole(event, chunks.text.get(at), where);
   }
@@ -152,6 +163,15 @@ export class Reader implements Check {
       assert.deepEqual(block.input, JSON.parse(text), `${where}: the arguments are what the deltas add up to`);
     }
   }
+}
+
+/** Idle means that nothing waits: only new input makes it run again (TRN-9). */
+function state({ idle }: Reading, { event_type, scope, state }: Event, line: Line): void {
+  const where = String(scope);
+  if (event_type === "user_event") idle.delete(where);
+  if (event_type !== "scope_state") return;
+  if (state === "idle") idle.add(where);
+  else assert.ok(!idle.has(where), `${line.name} saw ${where} idle, and it ran again without a new input`);
 }
 
 function attemptOf({ loop_id, round, attempt }: Event): string {
