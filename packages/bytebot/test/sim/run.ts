@@ -16,8 +16,9 @@ export interface Outcome {
   /** What was broken, and where; undefined: every invariant held. */
   failure: string | undefined;
   /** The whole run, line by line. */
-  trace(): string;
-  events: number;
+  trace: () => string;
+  /** Lines of the trace. */
+  steps: number;
 }
 
 /** Changes to what the seed decides, to find a shorter run that fails the same. */
@@ -47,7 +48,7 @@ export async function run(seed: number, shrink: Shrink = {}): Promise<Outcome> {
     seed,
     failure: stage.failure,
     trace: () => `${stage.trace.map((line) => line()).join("\n")}\n`,
-    events: stage.trace.length,
+    steps: stage.trace.length,
   };
 }
 
@@ -77,9 +78,9 @@ function settingsOf(random: Random): Settings {
     moves: random.between(3, 10),
     faults: random.weighted([
       [4, { lost: 0, unavailable: 0, refused: 0, slowMs: 0 }],
-      [4, { lost: 0, unavailable: 0, refused: 0, slowMs: 100 }],
+      [4, { lost: 0, unavailable: 0, refused: 0, slowMs: random.pick([50, 300]) }],
       [3, { lost: 0.05, unavailable: 0.05, refused: 0, slowMs: 20 }],
-      [2, { lost: 0.02, unavailable: 0.02, refused: 0.01, slowMs: 10 }],
+      [3, { lost: 0.02, unavailable: 0.02, refused: 0.03, slowMs: 10 }],
     ]),
   };
 }

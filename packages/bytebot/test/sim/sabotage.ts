@@ -14,12 +14,15 @@ const made = new Set<Edit>();
 registerHooks({
   load(url, context, next) {
     const loaded = next(url, context);
-    const edit = edits.find(({ file }) => url.endsWith(`/packages/bytebot/src/${file}`));
-    if (!edit) return loaded;
-    const source = String(loaded.source);
-    if (source.split(edit.find).length !== 2) throw new Error(`${edit.file} does not have exactly once: ${edit.find}`);
-    made.add(edit);
-    return { ...loaded, source: source.replace(edit.find, () => edit.replace) };
+    for (const edit of edits) {
+      if (!url.endsWith(`/packages/bytebot/src/${edit.file}`)) continue;
+      const source = Buffer.from(loaded.source as Uint8Array | string).toString();
+      if (source.split(edit.find).length !== 2)
+        throw new Error(`${edit.file} does not have exactly once: ${edit.find}`);
+      made.add(edit);
+      loaded.source = source.replace(edit.find, () => edit.replace);
+    }
+    return loaded;
   },
 });
 

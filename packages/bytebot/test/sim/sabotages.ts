@@ -30,6 +30,7 @@ export const sabotages: readonly Sabotage[] = [
     file: "hub/step.ts",
     find: `if (event["scope"] !== undefined && event["scope"] !== scope) throw anotherScope(event);`,
     replace: "",
+    and: { file: "hub/step.ts", find: "seen = { ...event, scope, from", replace: "seen = { ...event, from" },
   },
   {
     name: "telemetry is shown content that it was not granted (KND-4)",

@@ -4,7 +4,7 @@ import { ContextActor } from "./context.ts";
 import { DeskActor } from "./desk.ts";
 import { InferActor } from "./infer.ts";
 import { ToolActor } from "./tools.ts";
-import { PoliteActor, UiActor } from "./ui.ts";
+import { PoliteActor, ReloadActor, UiActor } from "./ui.ts";
 
 export const TENANTS = ["ta", "tb", "tc"];
 
@@ -33,9 +33,11 @@ export function castOf(stage: Stage): Actor[] {
     const scopes = [`${tenant}/c1`, `${tenant}/c2`, tenant];
     return [
       new UiActor(stage, `ui-${tenant}`, tenant, scopes, others, { primary: tenant === "ta" }),
-      random.chance(0.5)
-        ? new UiActor(stage, `ui-${tenant}-2`, tenant, scopes, others)
-        : new PoliteActor(stage, `ui-${tenant}-2`, tenant, [`${tenant}/polite`], others),
+      random.pick([
+        () => new UiActor(stage, `ui-${tenant}-2`, tenant, scopes, others),
+        () => new PoliteActor(stage, `ui-${tenant}-2`, tenant, [`${tenant}/polite`], others),
+        () => new ReloadActor(stage, `ui-${tenant}-2`, tenant, scopes, others),
+      ])(),
     ];
   });
   const desk = new DeskActor(

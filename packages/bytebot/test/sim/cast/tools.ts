@@ -82,7 +82,8 @@ export class ToolActor extends Actor {
   private cancelled(call_id: string): void {
     const error = { code: "cancelled", message: "stopped", retryable: false };
     const answer = { event_type: "bb_tool_call_result", call_id, success: false, error };
-    if (this.random.chance(0.3) && this.maybeDie()) return;
+    if (!this.stage.quiet && this.stage.settings.crash > 0 && this.random.chance(0.3))
+      return this.die("it crashed when told to stop");
     this.random.weighted<() => unknown>([
       [60, () => [this.stopped.add(call_id), this.later(this.random.below(300), () => this.say(answer))]],
       [20, () => this.stopped.add(call_id)],

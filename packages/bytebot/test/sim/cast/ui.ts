@@ -81,8 +81,8 @@ export class UiActor extends Actor {
 
   /** As after a lost acknowledgement; or, wrongly, with other words under the same id. */
   private again(): void {
-    const event = this.said.at(-1);
-    if (!event) return;
+    if (this.said.length === 0) return;
+    const event = this.random.pick(this.said);
     this.say(
       this.random.chance(0.7) ? event : { ...event, text: `${this.stage.text(String(event["scope"]))} changed` },
     );
@@ -188,6 +188,17 @@ export class UiActor extends Actor {
           }),
       ],
     ])();
+  }
+}
+
+/** A page that is loaded again and again: it joins at every moment there is, and never stays. */
+export class ReloadActor extends UiActor {
+  protected override move(): void {
+    // It only looks.
+  }
+
+  protected override joined(): void {
+    if (!this.stage.quiet) this.later(this.random.between(1, 100), () => !this.stage.quiet && this.die("reloaded"));
   }
 }
 

@@ -62,7 +62,7 @@ export class Transcript implements Check {
           const mode = event["mode"];
           this.modes.set(
             `${scope} ${String(event["id"])}`,
-            mode === undefined || mode === "refuse" ? "queue" : String(mode),
+            mode === undefined || mode === "refuse" ? "queue" : (mode as string),
           );
         }
         if (event.event_type !== "input_state") continue;

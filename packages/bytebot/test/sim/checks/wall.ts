@@ -41,7 +41,7 @@ export class Wall implements Check {
       const line = this.stage.lines.findLast(({ offer }) => offer.componentId === by);
       const mayAnswer =
         line?.offer.inputCapable && line.offer.scopes.some((granted) => encloses(granted, String(scope)));
-      assert.ok(mayAnswer, `a question of ${String(scope)} was answered by ${String(by)}`);
+      assert.ok(mayAnswer, `a question of ${String(scope)} was answered by ${JSON.stringify(by)}`);
     }
   }
 
