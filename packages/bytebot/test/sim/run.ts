@@ -43,7 +43,7 @@ export async function run(seed: number, shrink: Shrink = {}): Promise<Outcome> {
     cast.filter((actor) => actor instanceof UiActor),
   );
   await rest(stage);
-  if (stage.failure === undefined) stage.end();
+  if (stage.failure === undefined) await end(stage);
   return {
     seed,
     failure: stage.failure,
@@ -58,6 +58,16 @@ async function rest(stage: Stage): Promise<void> {
     if (stage.time.elapsed > LONGEST_MS) stage.fail("it does not come to rest");
     return stage.failure !== undefined;
   });
+}
+
+/** The last checks; then the Hub closes, and leaves nothing behind. */
+async function end(stage: Stage): Promise<void> {
+  stage.end();
+  stage.over = true;
+  const closed = stage.hub.close();
+  await rest(stage);
+  await closed;
+  if (stage.time.hubTimers > 0) stage.fail("a closed Hub left a timer");
 }
 
 function probe(stage: Stage, people: readonly UiActor[]): void {

@@ -54,6 +54,8 @@ export class Stage {
   quiet = false;
   /** From here on the satellites do what they are asked and nothing else. */
   calm = false;
+  /** The Hub is closing: nobody comes back. */
+  over = false;
   private texts = 0;
 
   constructor(seed: number, settings: (random: Random) => Settings) {

@@ -33,6 +33,7 @@ export abstract class Actor implements Ears {
   closed(_reason: string, line: Line): void {
     if (line !== this.line) return;
     this.line = undefined;
+    if (this.stage.over) return;
     this.stage.time.in(this.random.chance(0.5) ? this.random.below(50) : this.random.below(1500), () => this.connect());
   }
 
