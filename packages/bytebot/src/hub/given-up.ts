@@ -28,6 +28,8 @@ export function giveUp(core: Core, cell: string, lost: readonly Batch[], error: 
     conversation.calls.clear();
     conversation.questions.clear();
     conversation.approved.clear();
+    conversation.rendered = undefined;
+    conversation.weight = undefined;
     conversation.graceAt = undefined;
     // What was acknowledged is in the log: the same again must not run again. The rest may come again.
     conversation.seen.keep(({ answer }) => answer !== undefined && !unsaid.has(answer));
