@@ -2,6 +2,7 @@ import { randomUUID } from "node:crypto";
 import { BytebotError, type Event } from "../wire/index.ts";
 import { fits, MAX_ENTRY_EVENTS, orderOf, type EventLog, type NewEntry, type Place, type Pos } from "../log/index.ts";
 import type { Batch } from "./effects.ts";
+import type { Clock } from "./timers.ts";
 
 /** Well under an entry's limit, so that what is joined always fits. */
 const JOIN_BYTES = 128 * 1024;
@@ -29,6 +30,7 @@ export const defaultRetention: Retention = { events: 5000, bytes: 8 * 1024 * 102
 
 export interface CellsOptions {
   log: EventLog;
+  clock: Clock;
   retention: Retention;
   /** Its events are committed. */
   carryOut: (batch: Batch) => void;
@@ -128,10 +130,10 @@ export class Cells {
 
   /** The outcome of an `unavailable` append is unknown: the same id again finds out (rule LOG-4). */
   private async again(cell: Cell, entry: NewEntry, first: unknown): Promise<Place> {
-    const until = performance.now() + UNAVAILABLE_MS;
+    const until = this.options.clock.now() + UNAVAILABLE_MS;
     let error = first;
-    for (let wait = 50; performance.now() < until && isTransient(error); wait = Math.min(wait * 2, 2000)) {
-      await new Promise((resolve) => setTimeout(resolve, wait));
+    for (let wait = 50; this.options.clock.now() < until && isTransient(error); wait = Math.min(wait * 2, 2000)) {
+      await new Promise<void>((resolve) => void this.options.clock.after(wait, resolve));
       try {
         return await this.log.append(cell.name, cell.pos, entry);
       } catch (another) {

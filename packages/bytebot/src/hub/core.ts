@@ -90,7 +90,7 @@ export class Core {
   readonly active = new Map<string, Set<Conversation>>();
   readonly pending = new Map<string, Pending>();
   /** The newest requests that ended without their answer: a late one is for the audit only. */
-  readonly ended = new Recent<string, ConnectionId>(MAX_ENDED);
+  readonly ended = new Recent<string, Pick<Pending, "to" | "scope">>(MAX_ENDED);
   /** Where an open question is, by its id. */
   readonly questions = new Map<string, Conversation>();
   /** By component id, in the order of registration. */
@@ -213,7 +213,7 @@ export class Core {
     if (!pending) return;
     this.pending.delete(request);
     this.effect(pending.scope, { type: "clear", key: `${pending.kind}:${request}` });
-    this.ended.set(request, pending.to);
+    this.ended.set(request, { to: pending.to, scope: pending.scope });
   }
 
   /** Keeps `active` true to the conversation's state; called after every change of it. */

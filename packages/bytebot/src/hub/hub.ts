@@ -71,6 +71,7 @@ export class Hub {
     });
     this.cells = new Cells({
       log: this.log,
+      clock: this.clock,
       retention: { ...defaultRetention, ...options.retention },
       carryOut: (batch) => this.carryOut(batch),
       failed: (cell, batches, error) => this.logFailed(cell, batches, error),
@@ -367,15 +368,15 @@ export class Hub {
   private logFailed(cell: string, batches: Batch[], error: BytebotError): void {
     this.report(`the log refused an entry of cell "${cell}": ${error.message}`);
     const why = error.toWire();
+    const ts = this.clock.now();
     for (const effect of batches.flatMap((batch) => batch.effects)) {
       if (effect.type === "ack")
-        this.send(effect.to, { event_type: "bb_error", in_reply_to: effect.inReplyTo, ...why });
+        this.send(effect.to, { event_type: "bb_error", in_reply_to: effect.inReplyTo, ...why, ts });
       if (effect.type !== "send" || effect.event["success"] === undefined) continue;
       const { event_type, in_reply_to, scope } = effect.event;
-      this.send(effect.to, { event_type, in_reply_to, scope, success: false, error: why });
+      this.send(effect.to, { event_type, in_reply_to, scope, success: false, error: why, ts });
     }
-    const lost = batches.flatMap((batch) => batch.append);
-    this.input({ type: "log_failed", cell, lost, error });
+    this.input({ type: "log_failed", cell, lost: batches, error });
     // What reads is not what failed: a reader joins all the same, and a page of history is what the log has.
     for (const effect of batches.flatMap((batch) => batch.effects)) {
       if (effect.type === "join") this.input({ type: "joined", connection: effect.to, cell: effect.cell });

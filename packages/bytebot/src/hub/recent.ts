@@ -21,6 +21,11 @@ export class Recent<Key, Value> {
     this.newer.set(key, value);
   }
 
+  /** Forgets what does not pass. */
+  keep(passes: (value: Value) => boolean): void {
+    for (const map of [this.newer, this.older]) for (const [key, value] of map) if (!passes(value)) map.delete(key);
+  }
+
   delete(key: Key): void {
     this.newer.delete(key);
     this.older.delete(key);

@@ -42,7 +42,7 @@ export type StepInput =
   | { type: "caught_up"; connection: ConnectionId; through: number }
   /** The cell's log is full: it begins anew with what it has come to. */
   | { type: "base"; cell: string }
-  | { type: "log_failed"; cell: string; lost: readonly Event[]; error: BytebotError }
+  | { type: "log_failed"; cell: string; lost: readonly Batch[]; error: BytebotError }
   | { type: "timer"; key: string };
 
 /** The pure core: one input at one time, and what follows from it. */
@@ -313,7 +313,7 @@ function inTurn(core: Core, connection: Synced, event: Event): { conversation: C
   if (pending?.to === connection.id) {
     const conversation = core.conversations.get(pending.scope);
     if (event["scope"] !== undefined && event["scope"] !== pending.scope) {
-      throw new BytebotError("invalid_event", `${event.event_type} names another scope than the request it answers`);
+      throw anotherScope(event);
     }
     if (conversation?.turn) return { conversation, turn: conversation.turn };
   }
@@ -324,10 +324,18 @@ function inTurn(core: Core, connection: Synced, event: Event): { conversation: C
   );
 }
 
+function anotherScope({ event_type }: Event): BytebotError {
+  return new BytebotError("invalid_event", `${event_type} names another scope than the request it answers`);
+}
+
 /** Its request has ended without it: it is for the audit only (rule ENV-4). */
 function late(core: Core, connection: Synced, event: Event, request: unknown): boolean {
-  if (core.ended.get(String(request)) !== connection.id) return false;
-  core.effect(undefined, { type: "observe", event: { ...event, from: connection.offer.componentId, ts: core.now } });
+  const ended = core.ended.get(String(request));
+  if (ended?.to !== connection.id) return false;
+  const { scope } = ended;
+  if (event["scope"] !== undefined && event["scope"] !== scope) throw anotherScope(event);
+  const seen = { ...event, scope, from: connection.offer.componentId, ts: core.now };
+  core.effect(undefined, { type: "observe", event: seen });
   return true;
 }
 

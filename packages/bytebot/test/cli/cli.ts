@@ -4,10 +4,13 @@ import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { setTimeout } from "node:timers/promises";
+import { pathToFileURL } from "node:url";
 import type { TestContext } from "node:test";
 import { parseLines } from "../matcher.ts";
 
 const MAIN = join(import.meta.dirname, "../../dist/cli/main.js");
+/** Its Hubs are checked like those of any test. */
+const AUDIT = pathToFileURL(join(import.meta.dirname, "../../../../scripts/audit.ts")).href;
 const DEADLINE_MS = 30_000;
 
 /** A folder of its own for this test, with these files. */
@@ -39,7 +42,11 @@ export class Cli {
   constructor(t: TestContext, args: string[], { cwd = tmpdir(), env = {}, input = "" }: Options = {}) {
     // TMPDIR is passed on to children of the Hub: the mark by which they are known.
     const mark = { TMPDIR: tmpdir(), XDG_RUNTIME_DIR: "", NODE_NO_WARNINGS: "1", ...env };
-    this.child = spawn(process.execPath, [MAIN, ...args], { cwd, env: { ...process.env, ...mark }, stdio: "pipe" });
+    this.child = spawn(process.execPath, ["--import", AUDIT, MAIN, ...args], {
+      cwd,
+      env: { ...process.env, ...mark },
+      stdio: "pipe",
+    });
     this.pid = this.child.pid!;
     this.child.stdin!.on("error", () => undefined);
     this.child.stdin!.end(input);

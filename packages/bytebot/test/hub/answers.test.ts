@@ -146,3 +146,19 @@ test("a UI that does not ask for questions cannot answer them, and is shown none
   await ui.send({ event_type: "input_reply", in_reply_to: ui.last("input_strict")["id"], outcome: "declined" });
   await world.end();
 });
+
+test("an answer that comes too late and names another scope is refused; in its own, only who may see that scope is shown a copy (ENV-4, ENV-5)", async () => {
+  const world = new World();
+  const context = await world.join("context");
+  const all = await world.join("telemetry", { name: "all", content: true });
+  const other = await world.join("telemetry", { name: "other", scopes: ["v"], content: true });
+  const ui = await world.join("ui");
+  await ui.send(message("go"), { event_type: "interrupt", scope: "u" });
+  const late = { event_type: "bb_context_render_result", in_reply_to: context.last("bb_context_render_request")["id"] };
+  await context.send({ ...late, success: true, system: "of u", scope: "v" });
+  assert.equal(context.last("bb_error")["code"], "invalid_event");
+  await context.send({ ...late, success: true, system: "of u" });
+  assert.equal(all.last("bb_context_render_result")["scope"], "u");
+  assert.deepEqual(other.all("bb_context_render_result"), []);
+  await world.end();
+});

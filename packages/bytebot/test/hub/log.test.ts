@@ -4,7 +4,7 @@ import { Hub, offer } from "../../src/hub/index.ts";
 import { MemoryLog, type EventLog, type NewEntry, type Place } from "../../src/log/index.ts";
 import { inprocPair, type Link } from "../../src/transport/index.ts";
 import { BytebotError, type Event, type Kind } from "../../src/wire/index.ts";
-import { inferResult, message } from "./world.ts";
+import { inferResult, message, register, textChunks, toolChunks } from "./world.ts";
 
 /** A real log with a disk that is full when a test says so: the fault is outside, where the engine meets it. */
 class FaultyLog extends MemoryLog {
@@ -134,5 +134,59 @@ test("an append whose outcome is unknown is repeated under the same id, and happ
   for await (const { events } of log.read("u", 0))
     inputs += events.filter(({ event_type }) => event_type === "user_event").length;
   assert.equal(inputs, 1);
+  await hub.close();
+});
+
+test("after a refused entry, an input that was acknowledged before it is answered as before, and runs once (LOG-4, ENV-3)", async () => {
+  const log = new FaultyLog();
+  const { hub } = hubOn(log);
+  const infer = await joined(hub, "infer");
+  const ui = await joined(hub, "ui");
+  ui.link.send(message("hello", "u", { id: "m1" }));
+  const first = await ui.next("bb_ack");
+  log.fault = full;
+  infer.link.send(inferResult(await infer.next("bb_infer_request")));
+  assert.equal((await ui.next("infer_chunk"))["stop_reason"], "error");
+  log.fault = undefined;
+  ui.link.send(message("hello", "u", { id: "m1" }));
+  const second = await ui.next("bb_ack");
+  assert.deepEqual([second["seq"], second["fate"]], [first["seq"], first["fate"]]);
+  let inputs = 0;
+  for await (const { events } of log.read("u", 0))
+    inputs += events.filter(({ event_type }) => event_type === "user_event").length;
+  assert.equal(inputs, 1);
+  await hub.close();
+});
+
+test("a refused entry: who asked gets the failure, the dialog closes, what was queued goes back to its sender (LOG-4)", async () => {
+  const log = new FaultyLog();
+  const { hub } = hubOn(log);
+  const infer = await joined(hub, "infer");
+  const tools = await joined(hub, "toolsource");
+  tools.link.send(register("write"));
+  await tools.next("bb_tool_register_result");
+  const ui = await joined(hub, "ui");
+  ui.link.send(message("hello", "u", { id: "m1" }));
+  const request = await infer.next("bb_infer_request");
+  for (const chunk of toolChunks(request, "write", {})) infer.link.send(chunk);
+  infer.link.send(inferResult(request, "tool_use"));
+  const { call_id } = await tools.next("bb_tool_call_request");
+  tools.link.send({ event_type: "bb_input_request", id: "k1", call_id, prompt: "Sure?" });
+  const question = await ui.next("input_strict");
+  tools.link.send({ event_type: "bb_turn_request", id: "t1", call_id, scope: "u/~a", content: "think" });
+  const child = await infer.next("bb_infer_request");
+  ui.link.send(message("and then", "u", { id: "m2" }));
+  assert.equal((await ui.next("bb_ack"))["fate"], "started");
+  assert.equal((await ui.next("bb_ack"))["fate"], "queued");
+  log.fault = full;
+  for (const chunk of textChunks(child, "hm")) infer.link.send(chunk);
+  const [asked, turn] = [await tools.next("bb_input_result"), await tools.next("bb_turn_result")];
+  assert.deepEqual([asked["in_reply_to"], asked["success"], typeof asked["ts"]], ["k1", false, "number"]);
+  assert.deepEqual([turn["in_reply_to"], turn["success"], typeof turn["ts"]], ["t1", false, "number"]);
+  const resolved = await ui.next("input_resolved");
+  assert.deepEqual([resolved["id"], resolved["outcome"], resolved["seq"]], [question["id"], "cancelled", undefined]);
+  const returned = await ui.next("input_state");
+  assert.deepEqual([returned["id"], returned["fate"]], ["m2", "returned"]);
+  log.fault = undefined;
   await hub.close();
 });

@@ -98,11 +98,13 @@ export class World {
   readonly reports: string[] = [];
   readonly hub: Hub;
   private ids = 0;
+  private readonly graceMs: number;
   private readonly watching: { stop(): void };
   /** What a strict provider would have refused (rule CNV-6). */
   private readonly refusals: unknown[] = [];
 
   constructor(options: WorldOptions = {}) {
+    this.graceMs = options.limits?.graceMs ?? 1000;
     this.hub = new Hub({
       name: "world",
       version: "0",
@@ -192,7 +194,7 @@ export class World {
   /** Ends the world; the log has to be a legal one, with everything that began ended unless the test says otherwise. */
   async end({ finished = true } = {}): Promise<void> {
     const entries = await this.entries();
-    checkLog(entries, finished);
+    checkLog(entries, { finished, graceMs: this.graceMs });
     if (this.refusals.length > 0) throw this.refusals[0];
     assert.deepEqual(
       this.reports.filter((line) => /^(fault|peer)/.test(line)),

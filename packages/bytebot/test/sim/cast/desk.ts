@@ -1,0 +1,53 @@
+import type { Event } from "../../../src/wire/index.ts";
+import type { Stage } from "../stage.ts";
+import { UiActor } from "./ui.ts";
+
+/** The controller: it may touch every scope, sets policy, asks for turns and calls, detaches a component. */
+export class DeskActor extends UiActor {
+  constructor(stage: Stage, scopes: readonly string[]) {
+    super(stage, "desk", "*", scopes, ["nobody"], { scopes: ["*"], controller: true, inputCapable: false });
+  }
+
+  protected override move(): void {
+    const { random } = this;
+    const id = this.newId();
+    const scope = random.pick(this.scopes);
+    const decision = random.pick(["allow", "ask", "deny"]);
+    random.weighted<() => void>([
+      [
+        6,
+        () =>
+          this.say({
+            event_type: "bb_policy",
+            id,
+            rules: [{ tool: random.pick(["*", "write", "files/*"]), decision }],
+          }),
+      ],
+      [6, () => this.say({ event_type: "bb_policy", id, rules: [] })],
+      [6, () => this.twice({ event_type: "bb_turn_request", id, scope, content: this.stage.text(scope) })],
+      [6, () => this.twice(this.call(id, scope))],
+      [2, () => this.say({ event_type: "bb_components", id })],
+      [
+        2,
+        () =>
+          this.say({ event_type: "bb_detach", id, component_id: random.pick(["files", "web", "spare", "nothing"]) }),
+      ],
+      [3, () => this.say({ event_type: "interrupt", id, scope })],
+      [1, () => this.die("the desk was closed")],
+    ])();
+  }
+
+  private call(id: string, scope: string): Event {
+    const name = this.random.pick(["write", "files/read", "drop", "fetch", "no-such-tool"]);
+    return { event_type: "bb_tool_call_request", id, scope, name, input: { path: this.stage.canary(scope) } };
+  }
+
+  private twice(event: Event): void {
+    this.say(event);
+    if (this.random.chance(0.2)) this.say(event);
+  }
+
+  protected override hear(): void {
+    // It watches.
+  }
+}

@@ -1,0 +1,2 @@
+/** What a peer says in another's name: it must never be seen again. */
+export const FORGED = "FORGED";

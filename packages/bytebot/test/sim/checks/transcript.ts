@@ -1,0 +1,80 @@
+import assert from "node:assert/strict";
+import { cellOf, type Event, type Message } from "../../../src/wire/index.ts";
+import type { Line } from "../line.ts";
+import type { Stage } from "../stage.ts";
+import type { Check } from "./check.ts";
+
+interface Said {
+  id: string;
+  tokens: string[];
+  fate: "accepted" | "returned";
+}
+
+/**
+ * Every input that is in the log has one fate: it stands in the transcript once, or it was returned and does not. What
+ * the models are shown at the end says so, and where all input queued, in its order.
+ */
+export class Transcript implements Check {
+  private readonly stage: Stage;
+  /** By scope, the newest request. */
+  private readonly shown = new Map<string, Message[]>();
+
+  constructor(stage: Stage) {
+    this.stage = stage;
+  }
+
+  sent(_line: Line, event: Event): void {
+    if (event.event_type !== "bb_infer_request" || event["observed"] === true) return;
+    this.shown.set(String(event["scope"]), event["messages"] as Message[]);
+  }
+
+  end(): void {
+    for (const [scope, said] of this.inputs()) {
+      const messages = this.shown.get(scope) ?? [];
+      const texts = messages.filter(({ role }) => role === "user").flatMap(({ content }) => content.flatMap(tokensOf));
+      const accepted = said.filter(({ fate }) => fate === "accepted").flatMap(({ tokens }) => tokens);
+      assert.deepEqual(
+        texts.toSorted(),
+        accepted.toSorted(),
+        `the transcript of ${scope} holds each accepted input once`,
+      );
+      const modes = new Set(said.map(({ id }) => this.modes.get(`${scope} ${id}`)));
+      if ([...modes].every((mode) => mode === "queue")) {
+        assert.deepEqual(texts, accepted, `the inputs of ${scope} became turns in their order`);
+      }
+    }
+  }
+
+  private readonly modes = new Map<string, string>();
+
+  /** What the log holds of each conversation since its work was last given up. */
+  private inputs(): Map<string, Said[]> {
+    const { entries, gaps } = this.stage.log;
+    const scopes = new Map<string, Said[]>();
+    for (const { cell, pos, events } of entries) {
+      if (gaps.get(cell)?.some((gap) => gap >= pos)) continue;
+      for (const event of events) {
+        const scope = String(event["scope"]);
+        const said = scopes.get(scope) ?? [];
+        scopes.set(scope, said);
+        if (event.event_type === "user_event") {
+          said.push({ id: String(event["id"]), tokens: tokensOf(event), fate: "accepted" });
+          const mode = event["mode"];
+          this.modes.set(
+            `${scope} ${String(event["id"])}`,
+            mode === undefined || mode === "refuse" ? "queue" : (mode as string),
+          );
+        }
+        if (event.event_type !== "input_state") continue;
+        const input = said.findLast(({ id }) => id === event["id"]);
+        if (input) input.fate = "returned";
+      }
+    }
+    for (const [scope, said] of scopes) if (said.length === 0 || cellOf(scope) === "") scopes.delete(scope);
+    return scopes;
+  }
+}
+
+function tokensOf(value: unknown): string[] {
+  return JSON.stringify(value).match(/\[#\d+\]/g) ?? [];
+}

@@ -1,0 +1,205 @@
+/** One text of one file of `src` becomes another. */
+export interface Edit {
+  file: string;
+  find: string;
+  replace: string;
+}
+
+/** One rule of the Hub's taken out; `and`: the second line of defence with it. The seeds have to notice. */
+export interface Sabotage extends Edit {
+  name: string;
+  and?: Edit;
+}
+
+export const sabotages: readonly Sabotage[] = [
+  {
+    name: "the wall: any connection may touch any scope (SCP-7)",
+    file: "hub/grants.ts",
+    find: "return within(connection.grant.scopes, scope);",
+    replace: "return within(connection.grant.scopes, scope) || true;",
+  },
+  {
+    name: "the wall: both of its checks pass everything (SCP-7, SCP-8)",
+    file: "hub/grants.ts",
+    find: "return within(connection.grant.scopes, scope);",
+    replace: "return within(connection.grant.scopes, scope) || true;",
+    and: { file: "hub/readers.ts", find: "if (scope === undefined) return true;", replace: "return true;" },
+  },
+  {
+    name: "the wall: a late answer is audited under whatever scope it names (ENV-5)",
+    file: "hub/step.ts",
+    find: `if (event["scope"] !== undefined && event["scope"] !== scope) throw anotherScope(event);`,
+    replace: "",
+    and: { file: "hub/step.ts", find: "seen = { ...event, scope, from", replace: "seen = { ...event, from" },
+  },
+  {
+    name: "telemetry is shown content that it was not granted (KND-4)",
+    file: "hub/readers.ts",
+    find: "if (reader.grant.content)",
+    replace: "if (true)",
+  },
+  {
+    name: "a result counts from any connection (ENV-4)",
+    file: "hub/results.ts",
+    find: "if (pending?.to !== connection.id || !call)",
+    replace: "if (!pending || !call)",
+  },
+  {
+    name: "an answer to an inference counts from any connection (ENV-4)",
+    file: "hub/step.ts",
+    find: "if (pending?.to === connection.id) {",
+    replace: "if (pending) {",
+  },
+  {
+    name: "an id that was seen before is new (ENV-3)",
+    file: "hub/seen.ts",
+    find: "if (!seen) {",
+    replace: "if (true) {",
+  },
+  {
+    name: "effects leave before what led to them is committed (LOG-1)",
+    file: "hub/cells.ts",
+    find: "cell.waiting.push(batch);",
+    replace:
+      "for (const effect of batch.effects.splice(0)) this.carryOut({ cell: batch.cell, append: [], effects: [effect] });\n    cell.waiting.push(batch);",
+  },
+  {
+    name: "a cell has several appends in flight (LOG-3)",
+    file: "hub/cells.ts",
+    find: `if (cell.state === "idle") this.pump(cell);`,
+    replace: `cell.state = "idle";\n    this.pump(cell);`,
+  },
+  {
+    name: "an append of unknown outcome is repeated under a new id (LOG-4)",
+    file: "hub/cells.ts",
+    find: "return await this.log.append(cell.name, cell.pos, entry);",
+    replace: "return await this.log.append(cell.name, cell.pos, { ...entry, id: this.entryId() });",
+  },
+  {
+    name: "a refused entry forgets what was acknowledged before it (LOG-4)",
+    file: "hub/given-up.ts",
+    find: "conversation.seen.keep(({ answer }) => answer !== undefined && !unsaid.has(answer));",
+    replace: "conversation.seen.keep(() => false);",
+  },
+  {
+    name: "a refused entry leaves its askers without an answer (LOG-4)",
+    file: "hub/given-up.ts",
+    find: "    answerAll(core, conversation, error);",
+    replace: "",
+  },
+  {
+    name: "a lost call is sent again whether it is idempotent or not (TOL-6)",
+    file: "hub/results.ts",
+    find: "if (call.tool?.definition.annotations?.idempotent === true && call.deadline !== undefined) {",
+    replace: "if (call.deadline !== undefined) {",
+  },
+  {
+    name: "a call that was told to stop is sent again (TOL-6)",
+    file: "hub/results.ts",
+    find: "if (call.stopBy !== undefined) return unanswered(core, conversation, call);",
+    replace: "",
+  },
+  {
+    name: "a lost connection leaves its requests waiting (CON-7)",
+    file: "hub/lost.ts",
+    find: "if (call) linkLost(core, conversation, call);",
+    replace: "if (call) continue;",
+  },
+  {
+    name: "an interrupt stops also what comes after it (INT-1)",
+    file: "hub/stop.ts",
+    find: "turn?.stopping && turn.stopping.until <= core.now && turn.phase",
+    replace: "turn && turn.phase",
+  },
+  {
+    name: "the grace never ends (INT-4)",
+    file: "hub/stop.ts",
+    find: 'core.effect(scope, { type: "timer", key: `grace:${scope}`, at: conversation.graceAt });',
+    replace: "",
+  },
+  {
+    name: "an interrupt does not return what was not delivered (INT-2)",
+    file: "hub/stop.ts",
+    find: `core.append(scope, { event_type: "input_state", id: input.id, scope, fate: "returned" });`,
+    replace: "",
+  },
+  {
+    name: "results stand in the order they came in (TRN-5)",
+    file: "hub/history.ts",
+    find: "const results = calls.map(",
+    replace: "const results = [...calls].reverse().map(",
+  },
+  {
+    name: "a retry does not count its attempt (TRN-7)",
+    file: "hub/turn.ts",
+    find: "  turn.attempt++;\n",
+    replace: "",
+  },
+  {
+    name: "the next round does not wait for the last call (TRN-5)",
+    file: "hub/turn.ts",
+    find: `if (calls.some((each) => each.state !== "done")) return;`,
+    replace: `if (calls.every((each) => each.state !== "done")) return;`,
+  },
+  {
+    name: "the queue is a stack (INP-3)",
+    file: "hub/input.ts",
+    find: "} else queue.push(input);",
+    replace: "} else queue.unshift(input);",
+  },
+  {
+    name: "a steer whose loop ended is forgotten (INP-3)",
+    file: "hub/turn.ts",
+    find: "conversation.queue.unshift(...turn.steers.splice(0));",
+    replace: "turn.steers.splice(0);",
+  },
+  {
+    name: "idle is said while the queue is not empty (TRN-9)",
+    file: "hub/turn.ts",
+    find: '  core.append(scope, {\n    event_type: "infer_chunk",\n    kind: "loop_done",',
+    replace:
+      '  core.effect(scope, { type: "publish", event: { event_type: "scope_state", scope, state: "idle", ts: core.now } });\n  core.append(scope, {\n    event_type: "infer_chunk",\n    kind: "loop_done",',
+  },
+  {
+    name: "the last result wins, not the first (TOL-5)",
+    file: "hub/results.ts",
+    find: "  conversation.calls.delete(call.id);\n  core.drop(call.id);\n",
+    replace: "  setImmediate;\n",
+  },
+  {
+    name: "a call runs whatever the person answered (POL-2)",
+    file: "hub/calls.ts",
+    find: `if (choice !== "once" && choice !== "scope") {`,
+    replace: "if (choice === undefined) {",
+  },
+  {
+    name: "the questions of a call outlive it (QUE-6)",
+    file: "hub/results.ts",
+    find: `cancelQuestions(core, conversation, ({ asker }) => asker.type !== "context" && asker.call === call);`,
+    replace: "",
+  },
+  {
+    name: "anybody may answer a question (SCP-7)",
+    file: "hub/questions.ts",
+    find: "if (!conversation || !question || !mayTouch(connection, conversation.scope)) return undefined;",
+    replace: "if (!conversation || !question) return undefined;",
+  },
+  {
+    name: "child turns outlive their call (TRN-12)",
+    file: "hub/step.ts",
+    find: "    stopChildren(core, conversation.scope, happened.call);\n",
+    replace: "",
+  },
+  {
+    name: "a reader is shown a cell before its open state (RPL-2)",
+    file: "hub/readers.ts",
+    find: "if (!resume) return cell === undefined || !joining.has(cell);",
+    replace: "if (!resume) return true;",
+  },
+  {
+    name: "one chunk in ten is lost on its way to a UI (CHK-2)",
+    file: "hub/readers.ts",
+    find: "if (types && !types.has(event.event_type)) return;",
+    replace: `if ((types && !types.has(event.event_type)) || (event["kind"] === "block_delta" && Number(event["n"]) % 10 === 3)) return;`,
+  },
+];
