@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { dialects, XmlParser, type Dialect, type ModelTool, type XmlEvent } from "../../../src/wire/index.ts";
 
 /** What a dialect's text is made of, and what comes near it. */
-const pieces = [
+export const pieces = [
   "<", ">", "/", "\\", '"', "`", "```", "~~~", "\n", " ", "\t", "\r\n", "a", "{", "}", ":", ",", "[", "]", "=", "&lt;", "&",
   "<function_calls>", "</function_calls>", "<function_results>", '<invoke name="', '">', "</invoke>", '<parameter name="',
   "</parameter>", "<tool_call>", "</tool_call>", "<tool_response>", "</tool_response>", "<function=", "</function>",
