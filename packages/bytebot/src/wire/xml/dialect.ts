@@ -47,7 +47,7 @@ export function toolLines(tools: readonly ModelTool[], line: (tool: ModelTool) =
   return tools.map((tool) => escapes.json(line(tool))).join("\n");
 }
 
-/** A tool as most models were taught it. */
+/** A tool as most models were taught it, to be written as JSON: a description that is undefined is left out. */
 export function asFunction({ name, description, input_schema }: ModelTool): Record<string, unknown> {
-  return { name, ...(description === undefined ? {} : { description }), parameters: input_schema };
+  return { name, description, parameters: input_schema };
 }

@@ -1,6 +1,13 @@
 import assert from "node:assert/strict";
 import { suite, test } from "node:test";
-import { dialects, writeMessages, writeSystem, type Block, type Message } from "../../../src/wire/index.ts";
+import {
+  dialectNames,
+  dialects,
+  writeMessages,
+  writeSystem,
+  type Block,
+  type Message,
+} from "../../../src/wire/index.ts";
 import { tools, writeTool } from "./texts.ts";
 
 const { invoke, hermes, qwen } = dialects;
@@ -36,6 +43,11 @@ const transcript: Message[] = [
     ],
   },
 ];
+
+test("the dialects are these, by their names (XML-1)", () => {
+  assert.deepEqual(dialectNames, ["invoke", "hermes", "qwen"]);
+  for (const name of dialectNames) assert.equal(dialects[name].name, name);
+});
 
 test("calls and results are text of the dialect, other tags are escaped, thinking is left out (XML-2, XML-5)", () => {
   assert.deepEqual(said(writeMessages(invoke, transcript, tools)), [
