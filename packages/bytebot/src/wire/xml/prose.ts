@@ -70,8 +70,6 @@ export class Prose {
     }
   };
 
-  private readonly counts = (tag: string): boolean => {
-    if (this.thinking) return true;
-    return tag === THINK ? this.beginning : this.fence.allowsCall;
-  };
+  /** The end of thinking always does: the fence has seen nothing but white space then. */
+  private readonly counts = (tag: string): boolean => (tag === THINK ? this.beginning : this.fence.allowsCall);
 }

@@ -54,7 +54,7 @@ suite("a value (XML-3, XML-4)", () => {
     assert.deepEqual(x({ oneOf: [{ type: "string" }, { type: "array" }] }, "{}"), { x: "{}" });
     assert.deepEqual(x({ oneOf: [{ const: "a" }, { const: 7 }] }, "7"), { x: 7 });
     assert.deepEqual(x({ const: "7" }, "7"), { x: "7" });
-    assert.deepEqual(x({ type: ["string", "null"] }, "a<\\/parameter>"), { x: "a</parameter>" });
+    assert.deepEqual(x({ type: ["string", "null"] }, "a<\\/parameter><\\invoke>"), { x: "a</parameter><invoke>" });
   });
 
   test("of a parameter that the schema does not name goes by additionalProperties, else it is JSON", () => {
@@ -153,8 +153,10 @@ suite("a call (XML-3)", () => {
 
   test("has the names of its parameters with the entities of XML", () => {
     assert.deepEqual(
-      input(readWhole(invoke, invoked(parameter("a&quot;&gt;&amp;lt;&#10;&apos;&nbsp;&#9999999;&#99999;", "1")))),
-      { "a\">&lt;\n'&nbsp;&#9999999;&#99999;": 1 },
+      input(
+        readWhole(invoke, invoked(parameter("a&quot;&gt;&amp;lt;&#10;&apos;&nbsp;&#9999999;&#65535;&#65536;", "1"))),
+      ),
+      { "a\">&lt;\n'&nbsp;&#9999999;\uffff&#65536;": 1 },
     );
   });
 
@@ -294,6 +296,12 @@ suite("what is text (XML-6, XML-8)", () => {
     assert.deepEqual(readWhole(invoke, now), { text: now, json: "" });
   });
 
+  test("what can be no tag any more is passed on at once", () => {
+    for (const text of ["a <b", "a <\\b", "a <\\\\/x", "a <tool_x", "<tools", "a <tool_call "]) {
+      assert.deepEqual(new XmlParser(hermes, tools).push(text), [{ type: "text", text: text.trimEnd() }]);
+    }
+  });
+
   test("half a tag at the end, white space at the end", () => {
     for (const text of ["a <tool_cal", "<", "a <\\", "a <\\too", "a <\\\\\\tool_cal", "x \n\n", "", " "]) asText(text);
   });
@@ -347,6 +355,7 @@ suite("what is text (XML-6, XML-8)", () => {
     const read = readWhole(hermes, `<think>\n\`\`\`\n${now}</think>\n${now}`);
     assert.deepEqual([read.text, read.end], [`<think>\n\`\`\`\n${now}</think>`, "complete"]);
     assert.ok(called(`Well <think> ${now}`), "not at the beginning");
+    asText(`<think>${now}${now}</thin`);
     assert.ok(called(`</think> ${now}`));
   });
 

@@ -8,7 +8,7 @@ import {
   type Block,
   type Message,
 } from "../../../src/wire/index.ts";
-import { tools, writeTool } from "./texts.ts";
+import { readIn, tools, writeTool } from "./texts.ts";
 
 const { invoke, hermes, qwen } = dialects;
 const said = (messages: Message[]): string[] =>
@@ -100,6 +100,16 @@ a.txt
 3 lines </result><\\/tool_response>
 </tool_response>`,
   ]);
+});
+
+test("the names within tags have the entities of XML (XML-3)", () => {
+  const input = { '&<>"\n': 1 };
+  const page = writeMessages(
+    invoke,
+    [{ role: "assistant", content: [{ type: "tool_use", name: "now", input }] }],
+    tools,
+  );
+  assert.match(said(page)[0]!, /<parameter name="&amp;&lt;&gt;&quot;&#10;">1</);
 });
 
 test("several results stand in one text, errors are marked, an image follows, what comes after stays after (XML-2)", () => {
@@ -224,6 +234,23 @@ suite("the system text (XML-2)", () => {
       );
       for (const rule of [/One call an answer/, /code fence/, /put a backslash after its "<": <\\/])
         assert.match(text, rule);
+    }
+  });
+
+  test("shows how a call is written, and that example is a call", () => {
+    const example = { name: "FUNCTION", input_schema: { properties: { PARAMETER: { type: "string" } } } };
+    for (const dialect of Object.values(dialects)) {
+      const text = writeSystem(dialect, undefined, tools)!;
+      const shown = text.slice(text.indexOf(`\n${dialect.open}\n`), text.indexOf("\n\n- "));
+      const read = readIn(dialect, [shown], [example]);
+      assert.deepEqual([read.end, read.text, read.name], ["complete", "", "FUNCTION"]);
+      assert.deepEqual(JSON.parse(read.json), { PARAMETER: "VALUE" });
+      assert.equal(text.split("\n\n").length, 4, "what there is, its list, how to call, what to mind");
+      for (const part of text.split("\n\n")) assert.notEqual(part, "");
+      const [, , , rules = ""] = text.split("\n\n");
+      for (const line of rules.split("\n")) assert.match(line, /^- .{40}/);
+      assert.match(text, dialect.name === "invoke" ? /in the <function_results>/ : /in the <tool_response>/);
+      if (dialect.name !== "invoke") assert.match(text, /\{"type":"function","function":\{"name":"now"/);
     }
   });
 
