@@ -52,6 +52,7 @@ suite("a value (XML-3, XML-4)", () => {
     assert.deepEqual(x({ type: ["string", "number"] }, "7.5"), { x: 7.5 });
     assert.deepEqual(x({ oneOf: [{ type: "string" }, { type: "boolean" }] }, "true"), { x: true });
     assert.deepEqual(x({ oneOf: [{ type: "string" }, { type: "array" }] }, "{}"), { x: "{}" });
+    assert.deepEqual(x({ oneOf: [{ type: "string" }, { type: "array" }] }, "[1]"), { x: [1] });
     assert.deepEqual(x({ oneOf: [{ const: "a" }, { const: 7 }] }, "7"), { x: 7 });
     assert.deepEqual(x({ const: "7" }, "7"), { x: "7" });
     assert.deepEqual(x({ type: ["string", "null"] }, "a<\\/parameter><\\invoke>"), { x: "a</parameter><invoke>" });
@@ -342,6 +343,7 @@ suite("what is text (XML-6, XML-8)", () => {
     asText("```js " + now);
     assert.ok(called("~~~\n~~~\n~~~\n~~~ \n" + now));
     assert.ok(called("``` a ` " + now), "inline code that begins a line");
+    assert.ok(called("~a " + now), "one tilde");
   });
 
   test("a tag right after a backtick", () => {
