@@ -129,7 +129,7 @@ test("thinking before the call is a block of its own; blocks get indexes in thei
   );
   const sent = source.last("bb_tool_call_request");
   assert.deepEqual(blocks(ui), [
-    { type: "thinking", thinking: "<tool_call>", signature: "s" },
+    { type: "thinking", thinking: "<tool_call>", signature: "s", origin: "infer" },
     { type: "image", mime_type: "image/png", data: "" },
     { type: "text", text: "Now " },
     { type: "tool_use", name: "read", input: { path: "a" }, id: sent["call_id"] },
@@ -392,6 +392,32 @@ test("what the context chose is written: its system text and tools, tool_choice 
   await infer.send(...textChunks(second, call("hermes", {}, "read")), inferResult(second));
   assert.equal(source.all("bb_tool_call_request").length, 0);
   await render({});
+  await infer.send(inferResult(request(infer)));
+  await world.end();
+});
+
+test("an infer of the openai shape gets the same text in its shape (XML-2, CNV-1)", async () => {
+  const world = new World();
+  const infer = await world.join(
+    "infer",
+    {},
+    { capabilities: { api_shape: "openai", tools: { xml: { dialect: "hermes" } } } },
+  );
+  const source = await world.join("toolsource");
+  await source.send(register("read"));
+  const ui = await world.join("ui");
+  await ui.send(message("go"));
+  const first = request(infer);
+  assert.deepEqual([first["api_shape"], first["tools"], first["tool_choice"]], ["openai", undefined, undefined]);
+  const [system, user] = first["messages"] as { role: string; content: string }[];
+  assert.match(system!.content, /<tools>\n.*"read"/s);
+  assert.deepEqual(user, { role: "user", content: "go" });
+  await infer.send(...textChunks(first, call("hermes", { path: "a" })), inferResult(first));
+  await source.send(toolResult(source.last("bb_tool_call_request"), "b"));
+  assert.deepEqual(
+    (request(infer)["messages"] as { role: string; content: string }[]).map(({ role }) => role),
+    ["system", "user", "assistant", "user"],
+  );
   await infer.send(inferResult(request(infer)));
   await world.end();
 });
