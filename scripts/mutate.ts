@@ -12,8 +12,8 @@ import { mutantsOf, type Mutant } from "./mutation/mutants.ts";
 
 const GOAL = 0.85;
 /** How much longer than without a change the tests may take before a loop counts as endless. */
-const PATIENCE = 10;
-const LEAST_MS = 20_000;
+const PATIENCE = 3;
+const LEAST_MS = 10_000;
 /** Modules that were loaded stay in memory. */
 const TRIES_A_CHILD = 300;
 const root = join(import.meta.dirname, "..");
