@@ -2,6 +2,7 @@ import { BytebotError, isSentDelta, type Block, type Event, type BlockDelta, typ
 import type { Core } from "./core.ts";
 import { mustFitTranscript } from "./fit.ts";
 import type { Conversation, OpenBlock, Phase, Turn } from "./state.ts";
+import { tooLong } from "./xml.ts";
 
 type Inferring = Extract<Phase, { step: "inferring" }>;
 
@@ -11,6 +12,12 @@ type Inferring = Extract<Phase, { step: "inferring" }>;
  */
 export function chunk(core: Core, conversation: Conversation, turn: Turn, phase: Inferring, event: InferChunk): void {
   if (turn.stopping) return; // what came after the interrupt was never seen, and is not kept
+  if (!phase.xml) return native(core, conversation, turn, phase, event);
+  for (const each of phase.xml.chunks(event)) native(core, conversation, turn, phase, each);
+}
+
+/** One chunk of an infer with native tools, or what a chunk of another comes to. */
+function native(core: Core, conversation: Conversation, turn: Turn, phase: Inferring, event: InferChunk): void {
   switch (event.kind) {
     case "block_start":
       start(core, phase, event.index, event.block_type, event.name);
@@ -56,12 +63,9 @@ function delta(core: Core, phase: Inferring, event: Extract<InferChunk, { kind: 
 
 /** An answer is bounded, whichever way it comes (rule CHK-1). */
 function count(core: Core, phase: Inferring, characters: number): void {
+  if (phase.xml) return; // it counts what comes, as less or more may become of it
   phase.size += characters;
-  if (phase.size <= core.limits.answer) return;
-  throw new BytebotError(
-    "too_large",
-    `the answer is over ${core.limits.answer} characters: what comes now is not kept`,
-  );
+  if (phase.size > core.limits.answer) throw tooLong(core.limits.answer);
 }
 
 function stop(
@@ -202,7 +206,10 @@ export function finished(
   phase: Inferring,
   content: readonly Block[] | undefined,
 ): Block[] {
-  const streamed = phase.open.size > 0 || phase.blocks.length > 0;
+  if (phase.xml) {
+    for (const each of phase.xml.end(content)) native(core, conversation, turn, phase, each);
+  }
+  const streamed = phase.xml !== undefined || phase.open.size > 0 || phase.blocks.length > 0;
   if (!streamed) mustFitTranscript(content);
   const missing = streamed
     ? [...phase.open.values()].map((open) => ({ index: open.index, block: whole(open, undefined) }))

@@ -7,6 +7,7 @@ import { lostLink } from "./lost.ts";
 import { refuseUnknownShape } from "./shape.ts";
 import type { Resume, Synced } from "./state.ts";
 import { resend } from "./calls.ts";
+import { toolsAs } from "./xml.ts";
 
 export const PROTOCOL_VERSION = 1;
 
@@ -78,10 +79,7 @@ function resumeOf(core: Core, event: Sync): Resume | undefined {
 function refuseWhatIsNotBuilt(event: Sync): void {
   refuseUnknownShape(event);
   if (event.kind !== "infer") return;
-  const tools = event.capabilities?.["tools"];
-  if (typeof tools === "object" && tools !== null && "xml" in tools && !("native" in tools)) {
-    throw new BytebotError("unavailable", "capabilities.tools.xml: this Hub offers tools only natively");
-  }
+  toolsAs(event.capabilities);
 }
 
 export function closed(core: Core, id: ConnectionId, reason: string): void {

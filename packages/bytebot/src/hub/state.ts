@@ -14,6 +14,7 @@ import type { Grant, Offer } from "./grants.ts";
 import type { Weight } from "./fit.ts";
 import type { Place, Rendered } from "./incremental.ts";
 import type { Recent } from "./recent.ts";
+import type { XmlAnswer } from "./xml.ts";
 
 /** A connection's life: new (nothing said yet) → synced (granted) → gone from the map. */
 export type Connection =
@@ -124,6 +125,10 @@ export type Phase =
       heard: number;
       open: Map<number, OpenBlock>;
       blocks: Block[];
+      /** The tools that this request offered, by their names for the model. */
+      offered: ReadonlyMap<string, Tool>;
+      /** Reads calls out of the text, where the infer has no tools of its own. */
+      xml: XmlAnswer | undefined;
     }
   | { step: "calling"; calls: Call[] }
   | { step: "pausing" };

@@ -13,7 +13,8 @@ import { addAssistant, addResults, addUser, copyMessages } from "./history.ts";
 import { plainRound, render, renderedRound } from "./round.ts";
 import { reply } from "./seen.ts";
 import { originOf, toInfer } from "./shape.ts";
-import type { Conversation, Input, Phase, Turn } from "./state.ts";
+import type { Conversation, Input, Phase, Tool, Turn } from "./state.ts";
+import { askedOf, whyMalformed } from "./xml.ts";
 
 type ToolUse = Extract<ReturnType<typeof finished>[number], { type: "tool_use" }>;
 
@@ -87,8 +88,9 @@ function infer(core: Core, conversation: Conversation, turn: Turn, round: NonNul
   const { scope } = conversation;
   const to = core.synced(round.infer);
   if (!to) throw new BytebotError("unavailable", "the infer is gone", { retryable: true });
-  const fields = toInfer(to, conversation, round.fields);
-  mustFit(fields, round.fields.messages === conversation.messages ? weigh(conversation) : undefined);
+  const asked = askedOf(to, round, core.limits.answer);
+  const fields = toInfer(to, conversation, asked.fields);
+  mustFit(fields, asked.fields.messages === conversation.messages ? weigh(conversation) : undefined);
   turn.current = round;
   const request = core.newId("i");
   turn.phase = {
@@ -101,6 +103,8 @@ function infer(core: Core, conversation: Conversation, turn: Turn, round: NonNul
     heard: core.now,
     open: new Map(),
     blocks: [],
+    offered: asked.offered,
+    xml: asked.xml,
   };
   core.pending.set(request, { to: round.infer, scope, kind: "infer" });
   const slim = core.append(scope, {
@@ -149,7 +153,7 @@ export function inferred(
   addAssistant(conversation.messages, ended);
   const uses = ended.filter((block): block is ToolUse => block.type === "tool_use");
   if (uses.length === 0) return finish(core, conversation, turn, result.stop_reason ?? "end_turn");
-  call(core, conversation, turn, uses, result.stop_reason);
+  call(core, conversation, turn, uses, phase.offered, result.stop_reason);
 }
 
 /** Repeats the round where the infer says that helps; the partial text is void, the next attempt says it all again. */
@@ -190,15 +194,16 @@ function call(
   conversation: Conversation,
   turn: Turn,
   uses: ToolUse[],
+  offered: ReadonlyMap<string, Tool>,
   stopReason: StopReason | undefined,
 ): void {
-  const calls = callsOf(core, turn.loopId, uses, turn.current?.offered ?? new Map());
+  const calls = callsOf(core, turn.loopId, uses, offered);
   turn.phase = { step: "calling", calls };
   const guard = loopGuard(core, turn, uses);
   const last = uses.at(-1);
   for (const [index, use] of uses.entries()) {
     let refusal = guard;
-    if ("malformed" in use) refusal ??= `The arguments are not valid JSON: ${String(use["malformed"]).slice(0, 200)}`;
+    if ("malformed" in use) refusal ??= whyMalformed(use);
     if (stopReason === "max_tokens" && use === last)
       refusal ??= "The call was cut by the token limit, so it did not run.";
     begin(core, conversation, calls[index]!, refusal);

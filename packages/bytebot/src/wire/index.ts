@@ -15,3 +15,4 @@ export * from "./limits.ts";
 export * from "./scope.ts";
 export * from "./shorten.ts";
 export * from "./validate.ts";
+export * from "./xml/index.ts";

@@ -195,7 +195,7 @@ test("bb_ping is answered, bb_bye closes, and an infer that wants what is not bu
   assert.equal(ui.last("bb_pong")["in_reply_to"], "p1");
   await ui.send({ event_type: "bb_bye", reason: "closing time" });
   assert.ok(ui.closed);
-  for (const capabilities of [{ api_shape: "gemini" }, { tools: { xml: { dialect: "invoke" } } }]) {
+  for (const capabilities of [{ api_shape: "gemini" }, { tools: { xml: { dialect: "json" } } }]) {
     const infer = await world.join("infer", { name: JSON.stringify(capabilities) }, { capabilities });
     assert.equal(infer.last("bb_error")["code"], "unavailable");
   }
