@@ -75,6 +75,12 @@ export class Cells {
     if (cell.state === "idle") this.pump(cell);
   }
 
+  /** Does nothing of this cell wait for the log? Then what has no event to append may be carried out at once. */
+  isQuiet(name: string): boolean {
+    const cell = this.cells.get(name);
+    return cell === undefined || (cell.state === "idle" && cell.waiting.length === 0);
+  }
+
   /** Resolves with true when nothing waits for the log; with false where the log has not answered in `ms`. */
   async settled(ms: number): Promise<boolean> {
     const late = Promise.withResolvers<void>();

@@ -1,8 +1,9 @@
 import { randomUUID } from "node:crypto";
 import { MemoryBlobs, orderOf, withLargeEvents, type EventLog } from "../log/index.ts";
 import type { Connect, Link, Receiver } from "../transport/index.ts";
-import { BytebotError, type Event, type HistoryRequest } from "../wire/index.ts";
+import { BytebotError, cellOf, type Event, type HistoryRequest } from "../wire/index.ts";
 import { Blobs } from "./blobs.ts";
+import { relay } from "./blocks.ts";
 import { Cells, defaultRetention } from "./cells.ts";
 import { Core, defaultLimits } from "./core.ts";
 import type { Batch, ConnectionId, Effect } from "./effects.ts";
@@ -202,6 +203,7 @@ export class Hub {
 
   /** An event has come: its content is looked through, and then it is the core's, in the order of its connection. */
   private arrived(id: ConnectionId, open: Open, event: Event): void {
+    if (open.inbox.isIdle && this.relayed(id, event)) return;
     open.inbox.add(() => this.takeIn(id, event));
     if (open.inbox.length > MAX_WAITING) this.end(id, `${MAX_WAITING} events wait for the store of blobs`);
   }
@@ -213,6 +215,25 @@ export class Hub {
       (settled) => this.input({ type: "event", connection: id, event: settled }),
       (error: unknown) => this.input({ type: "refused", connection: id, event, error: BytebotError.from(error) }),
     );
+  }
+
+  /** The hot way of a delta: no batch and no effect where nothing waits before it. */
+  private relayed(from: ConnectionId, event: Event): boolean {
+    try {
+      const delta = relay(this.core, this.clock.now(), from, event);
+      if (!delta) return false;
+      const cell = cellOf(delta["scope"] as string);
+      if (this.cells.isQuiet(cell)) this.publish(delta);
+      else this.cells.add({ cell, append: [], effects: [{ type: "publish", event: delta }] });
+    } catch (error) {
+      this.fault(error);
+    }
+    return true;
+  }
+
+  private publish(event: Event): void {
+    this.readers.observe(event);
+    this.readers.publish(event);
   }
 
   private input(input: StepInput): undefined {
@@ -255,8 +276,7 @@ export class Hub {
       case "send":
         return this.send(effect.to, effect.event, effect.like);
       case "publish":
-        this.readers.observe(effect.event);
-        return this.readers.publish(effect.event);
+        return this.publish(effect.event);
       case "observe":
         return this.readers.observe(effect.event, effect.by);
       case "ack": {

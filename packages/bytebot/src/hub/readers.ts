@@ -61,6 +61,7 @@ export class Readers {
    * Telemetry cannot slow or break a turn.
    */
   observe(event: Event, but?: ConnectionId): void {
+    if (this.watchers.size + this.core.telemetry.length === 0) return;
     for (const watch of this.watchers) {
       try {
         watch(event);
