@@ -125,9 +125,15 @@ export class Cells {
     cell.events += events.length;
     for (const line of lines) cell.size += line.length;
     cell.state = "busy";
-    const committed = (place: Place): void => this.committed(cell, batches, events, place);
+    const place = this.log.append(cell.name, cell.pos, entry);
+    // A log that has it at once costs no turn of the event loop.
+    if (!(place instanceof Promise)) return this.committed(cell, batches, events, place);
+    const committed = (late: Place): void => {
+      this.committed(cell, batches, events, late);
+      this.pump(cell);
+    };
     const refused = (error: unknown): void => this.giveUp(cell, batches, BytebotError.from(error));
-    this.log.append(cell.name, cell.pos, entry).then(committed, (error: unknown) => {
+    place.then(committed, (error: unknown) => {
       this.again(cell, entry, error).then(committed, refused);
     });
   }
@@ -157,7 +163,6 @@ export class Cells {
     this.carry(cell, batches);
     if (batches[0]!.base) this.trim(cell, place.pos);
     else this.measure(cell);
-    this.pump(cell);
   }
 
   private measure(cell: Cell): void {

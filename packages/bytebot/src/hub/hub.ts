@@ -1,4 +1,4 @@
-import { randomUUID } from "node:crypto";
+import { randomBytes, randomUUID } from "node:crypto";
 import { MemoryBlobs, orderOf, withLargeEvents, type EventLog } from "../log/index.ts";
 import type { Connect, Link, Receiver } from "../transport/index.ts";
 import { BytebotError, cellOf, type Event, type HistoryRequest } from "../wire/index.ts";
@@ -13,7 +13,7 @@ import { Intake } from "./intake.ts";
 import type { Attached, Ended, HubOptions } from "./options.ts";
 import { Outlet } from "./outlet.ts";
 import { page } from "./page.ts";
-import { present, SENT_ON } from "./present.ts";
+import { present, SENT_ON, shownAs } from "./present.ts";
 import { Readers, type Watcher } from "./readers.ts";
 import { replay, resumeAfter } from "./replay.ts";
 import { step, type StepInput } from "./step.ts";
@@ -55,6 +55,7 @@ export class Hub {
   private readonly timers: Timers;
   private readonly clock: Clock;
   private readonly open = new Map<ConnectionId, Open>();
+  private readonly inputs: StepInput[] = [];
   private state: "open" | "closed" = "open";
 
   constructor(options: HubOptions) {
@@ -203,7 +204,7 @@ export class Hub {
 
   /** An event has come: its content is looked through, and then it is the core's, in the order of its connection. */
   private arrived(id: ConnectionId, open: Open, event: Event): void {
-    if (open.inbox.isIdle && this.relayed(id, event)) return;
+    if (open.inbox.isIdle && this.inputs.length === 0 && this.relayed(id, event)) return;
     open.inbox.add(() => this.takeIn(id, event));
     if (open.inbox.length > MAX_WAITING) this.end(id, `${MAX_WAITING} events wait for the store of blobs`);
   }
@@ -236,10 +237,17 @@ export class Hub {
     this.readers.publish(event);
   }
 
+  /** One step after the other: what carrying out one leads to waits until all of it is in its cells. */
   private input(input: StepInput): undefined {
-    this.guarded(() => {
-      for (const batch of step(this.core, this.clock.now(), input)) this.cells.add(batch);
-    });
+    if (this.inputs.push(input) > 1) return undefined;
+    for (let next: StepInput | undefined = input; next; next = this.inputs[0]) {
+      try {
+        for (const batch of step(this.core, this.clock.now(), next)) this.cells.add(batch);
+      } catch (error) {
+        this.fault(error);
+      }
+      this.inputs.shift();
+    }
   }
 
   /** A mistake in one place is told, and does not take everybody down. */
@@ -265,7 +273,7 @@ export class Hub {
     // Nothing that happens: what the log has come to.
     if (event.event_type === "bb_snapshot") return;
     if (!SENT_ON.has(event.event_type)) this.readers.observe(event);
-    const shown = this.readers.any ? present(event) : undefined;
+    const shown = this.readers.want(shownAs(event)) ? present(event) : undefined;
     if (!shown) return;
     if (shown !== event) this.readers.observe(shown);
     this.readers.publish(shown);
@@ -408,6 +416,13 @@ export class Hub {
   }
 }
 
+const ID_BYTES = 10;
+let random = "";
+
+/** Random bytes are fetched for many ids at once. */
 function randomId(prefix: string): string {
-  return `${prefix}_${randomUUID().replaceAll("-", "").slice(0, 20)}`;
+  if (random === "") random = randomBytes(100 * ID_BYTES).toString("hex");
+  const id = random.slice(0, 2 * ID_BYTES);
+  random = random.slice(2 * ID_BYTES);
+  return `${prefix}_${id}`;
 }

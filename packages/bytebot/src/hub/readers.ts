@@ -32,9 +32,11 @@ export class Readers {
     this.out = out;
   }
 
-  /** Is anybody there to be shown anything? */
-  get any(): boolean {
-    return this.core.uis.length + this.core.telemetry.length + this.watchers.size > 0;
+  /** Is anybody there to be shown an event of this type? */
+  want(type: string): boolean {
+    const { telemetry, uis } = this.core;
+    if (telemetry.length + this.watchers.size > 0) return true;
+    return uis.some(({ grant }) => grant.types === undefined || grant.types.has(type));
   }
 
   /** To every UI of the scope. */
