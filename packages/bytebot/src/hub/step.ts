@@ -326,7 +326,8 @@ function inTurn(core: Core, connection: Synced, event: Event): { conversation: C
 
 /** Its request has ended without it: it is for the audit only (rule ENV-4). */
 function late(core: Core, connection: Synced, event: Event, request: unknown): boolean {
-  if (core.ended.get(String(request)) !== connection.id) return false;
+  const id = String(request);
+  if (core.pending.has(id) || core.ended.get(id) !== connection.id) return false;
   core.effect(undefined, { type: "observe", event: { ...event, from: connection.offer.componentId, ts: core.now } });
   return true;
 }

@@ -164,9 +164,9 @@ export function logSuite(name: string, open: () => Promise<EventLog>): void {
 
   test(`${name}: an entry over its limit is refused whole, and the cell goes on`, async () => {
     const log = await open();
-    await assert.rejects(log.append("u", 0, entry("a", "x".repeat(MAX_ENTRY_BYTES))), { code: "too_large" });
+    await assert.rejects(async () => log.append("u", 0, entry("a", "x".repeat(MAX_ENTRY_BYTES))), { code: "too_large" });
     const many = { id: "b", events: Array.from({ length: 257 }, () => event("x")) };
-    await assert.rejects(log.append("u", 0, many), { code: "too_large" });
+    await assert.rejects(async () => log.append("u", 0, many), { code: "too_large" });
     await log.append("u", 0, entry("c", "fits"));
     assert.deepEqual(texts(await all(log.read("u", 0))), ["fits"]);
     await log.close();
@@ -180,6 +180,6 @@ export function logSuite(name: string, open: () => Promise<EventLog>): void {
     assert.deepEqual(await log.getBlob("u", ref), bytes);
     await assert.rejects(log.getBlob("v", ref), { code: "not_found" }, "never by the hash alone");
     await log.close();
-    await assert.rejects(log.append("u", 0, entry("a", "late")), { code: "unavailable" });
+    await assert.rejects(async () => log.append("u", 0, entry("a", "late")), { code: "unavailable" });
   });
 }
