@@ -31,7 +31,8 @@ export function chunk(core: Core, conversation: Conversation, turn: Turn, phase:
 
 /**
  * A delta of a block that is open, from the infer that was asked: nothing can come of it but this. Answers the delta to
- * show, as `chunk` would show it; undefined says only that the general way has to look.
+ * show, as `chunk` would show it; undefined says only that the general way has to look, as it has wherever more may come
+ * of a delta than its text.
  */
 export function relay(core: Core, now: number, from: ConnectionId, event: Event): Event | undefined {
   if (!isSentDelta(event)) return undefined;

@@ -41,8 +41,8 @@ export class ConnectedSatellite implements Satellite {
   private readonly tools: ToolSet;
   /** By event type; a list is replaced, never changed, so that one that is being called stays as it is. */
   private readonly handlers = new Map<string, readonly Handler[]>();
-  /** Events come in runs of one scope: its context is made once a run. */
-  private place: { scope: string | undefined; run: Run } | undefined;
+  /** Events often come in runs of one scope: its context is made once a run. */
+  private place: { scope: string | undefined; run?: Run } | undefined;
   /** Where it announced that it takes only what is new. */
   private readonly histories: Histories | undefined;
   private render: AnyRender | undefined;
@@ -197,11 +197,14 @@ export class ConnectedSatellite implements Satellite {
   private deliver(event: Event): void {
     if (typeof event["cursor"] === "string") this.lastCursor = event["cursor"];
     const scope = typeof event["scope"] === "string" ? event["scope"] : undefined;
-    if (!this.place || this.place.scope !== scope) {
-      const run = this.connection.inContext(() => inScope(scope, () => AsyncLocalStorage.snapshot()));
-      this.place = { scope, run };
+    const { inContext } = this.connection;
+    const { place } = this;
+    if (!place || place.scope !== scope) {
+      this.place = { scope };
+      return inContext(inScope<void>, scope, () => this.tell(event));
     }
-    this.place.run(this.tell, event);
+    place.run ??= inContext(() => inScope(scope, () => AsyncLocalStorage.snapshot()));
+    place.run(this.tell, event);
   }
 
   private readonly tell = (event: Event): void => {

@@ -69,10 +69,7 @@ interface Walk {
 function visit(container: object, walk: Walk, depth: number, where: string): void {
   if (depth > walk.limits.depth) throw tooDeep(walk.limits);
   walk.values++;
-  if (walk.freeze) {
-    if (Object.isFrozen(container) && frozenByUs.has(container)) return;
-    checkShape(container, where);
-  }
+  if (walk.freeze) checkShape(container, where);
   if (Array.isArray(container)) {
     for (let index = 0; index < container.length; index++) visitValue(container, index, container[index], walk, depth);
   } else {
@@ -84,10 +81,7 @@ function visit(container: object, walk: Walk, depth: number, where: string): voi
     }
   }
   if (walk.values > walk.limits.values) throw tooMany(walk.limits);
-  if (walk.freeze) {
-    Object.freeze(container);
-    frozenByUs.add(container);
-  }
+  if (walk.freeze) Object.freeze(container);
 }
 
 function visitValue(container: object, key: string | number, value: unknown, walk: Walk, depth: number): void {
@@ -98,9 +92,6 @@ function visitValue(container: object, key: string | number, value: unknown, wal
     throw new BytebotError("invalid_event", `"${key}" holds half a character, and its object is frozen`);
   }
 }
-
-/** Containers that passed this check: an event handed on unchanged is not walked again. */
-const frozenByUs = new WeakSet<object>();
 
 /**
  * A key with a backslash is refused because it cannot be trusted: after one was read, the JSON.parse of Node 24 takes

@@ -51,9 +51,17 @@ function parse(line: string, limits: LineLimits): Event {
 
 /** A value that crosses in-proc: checked like a line and frozen, never serialised (rule FRM-10). */
 export function accept(value: unknown, limits: LineLimits = standard): Event {
+  if (lastAccepted && value === lastAccepted && limits === lastLimits) return lastAccepted;
   check(value, limits, true);
-  return asEvent(value);
+  const event = asEvent(value);
+  lastAccepted = event;
+  lastLimits = limits;
+  return event;
 }
+
+/** One event goes to many in a row: frozen, it is what it was, and is checked once. */
+let lastAccepted: Event | undefined;
+let lastLimits: LineLimits | undefined;
 
 function asEvent(value: Record<string, unknown>): Event {
   if (typeof value["event_type"] !== "string" || value["event_type"] === "") {

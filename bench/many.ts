@@ -1,0 +1,2 @@
+import type { Measure } from "./measure.ts";
+export const many: Measure = { title: "", columns: [], contenders: [] };
