@@ -42,7 +42,11 @@ export async function openInproc() {
 }
 
 /** `turns` turns, 100 in flight, each in a conversation of its own from `first` on. */
-export async function runTurns(app: { turn(scope: string): Promise<void> }, turns: number, name: string): Promise<void> {
+export async function runTurns(
+  app: { turn(scope: string): Promise<void> },
+  turns: number,
+  name: string,
+): Promise<void> {
   let next = 0;
   const lane = async () => {
     while (next < turns) await app.turn(`u_${name}/c_${next++}`);

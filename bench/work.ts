@@ -85,7 +85,10 @@ export async function firstWork(turn: (number: number, first: () => void) => Pro
 
 export function percentiles(times: number[]): { p50_us: number; p99_us: number } {
   const sorted = times.sort((a, b) => a - b);
-  return { p50_us: sorted[Math.floor(sorted.length * 0.5)] ?? NaN, p99_us: sorted[Math.floor(sorted.length * 0.99)] ?? NaN };
+  return {
+    p50_us: sorted[Math.floor(sorted.length * 0.5)] ?? NaN,
+    p99_us: sorted[Math.floor(sorted.length * 0.99)] ?? NaN,
+  };
 }
 
 /**
