@@ -32,7 +32,7 @@ export function logSuite(name: string, open: () => Promise<EventLog>): void {
   test(`${name}: of six writers with one expected position one wins, the others learn where the cell is`, async () => {
     const log = await open();
     const tries = await Promise.allSettled(
-      ["a", "b", "c", "d", "e", "f"].map((id) => log.append("u", 0, entry(id, id))),
+      ["a", "b", "c", "d", "e", "f"].map(async (id) => log.append("u", 0, entry(id, id))),
     );
     const won = tries.filter(({ status }) => status === "fulfilled");
     assert.equal(won.length, 1);
