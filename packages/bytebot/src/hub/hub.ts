@@ -1,4 +1,4 @@
-import { randomBytes, randomUUID } from "node:crypto";
+import { randomUUID } from "node:crypto";
 import { MemoryBlobs, orderOf, withLargeEvents, type EventLog } from "../log/index.ts";
 import type { Connect, Link, Receiver } from "../transport/index.ts";
 import { BytebotError, cellOf, type Event, type HistoryRequest } from "../wire/index.ts";
@@ -8,6 +8,7 @@ import { Cells, defaultRetention } from "./cells.ts";
 import { Core, defaultLimits } from "./core.ts";
 import type { Batch, ConnectionId, Effect } from "./effects.ts";
 import type { Offer } from "./grants.ts";
+import { randomId } from "./ids.ts";
 import { Inbox } from "./inbox.ts";
 import { Intake } from "./intake.ts";
 import type { Attached, Ended, HubOptions } from "./options.ts";
@@ -241,11 +242,8 @@ export class Hub {
   private input(input: StepInput): undefined {
     if (this.inputs.push(input) > 1) return undefined;
     for (let next: StepInput | undefined = input; next; next = this.inputs[0]) {
-      try {
-        for (const batch of step(this.core, this.clock.now(), next)) this.cells.add(batch);
-      } catch (error) {
-        this.fault(error);
-      }
+      const taken = next;
+      this.guarded(() => step(this.core, this.clock.now(), taken).forEach((batch) => this.cells.add(batch)));
       this.inputs.shift();
     }
   }
@@ -414,15 +412,4 @@ export class Hub {
   private report(line: string): void {
     this.options.report?.(line);
   }
-}
-
-const ID_BYTES = 10;
-let random = "";
-
-/** Random bytes are fetched for many ids at once. */
-function randomId(prefix: string): string {
-  if (random === "") random = randomBytes(100 * ID_BYTES).toString("hex");
-  const id = random.slice(0, 2 * ID_BYTES);
-  random = random.slice(2 * ID_BYTES);
-  return `${prefix}_${id}`;
 }

@@ -69,9 +69,7 @@ export class Answers {
       },
     };
     this.open.set(key, open);
-    work
-      .run(stop)
-      .then(settle, (thrown: unknown) => settle(work.failed(failure(thrown, stop.reason, key))));
+    work.run(stop).then(settle, (thrown: unknown) => settle(work.failed(failure(thrown, stop.reason, key))));
   }
 
   /** A target that is not in flight here was answered already. */

@@ -68,12 +68,7 @@ class Call implements ToolCall {
 }
 
 /** A result that would not fit its line, or whose media travel apart: what is too large goes ahead as blobs (rule TOL-10). */
-async function fit(
-  content: RawBlock[],
-  connection: Connection,
-  scope: string,
-  stop: Stop,
-): Promise<InputBlock[]> {
+async function fit(content: RawBlock[], connection: Connection, scope: string, stop: Stop): Promise<InputBlock[]> {
   const { line_bytes } = connection.limits;
   const keep: Keep = async ({ size, mimeType, pieces }) => {
     const kept = await connection.blobs.put(scope, each(pieces), { size, mimeType, signal: stop.signal });
