@@ -225,17 +225,13 @@ export class Hub {
       const delta = relay(this.core, this.clock.now(), from, event);
       if (!delta) return false;
       const cell = cellOf(delta["scope"] as string);
-      if (this.cells.isQuiet(cell)) this.publish(delta);
-      else this.cells.add({ cell, append: [], effects: [{ type: "publish", event: delta }] });
+      const effect: Effect = { type: "publish", event: delta };
+      if (this.cells.isQuiet(cell)) this.effect(effect);
+      else this.cells.add({ cell, append: [], effects: [effect] });
     } catch (error) {
       this.fault(error);
     }
     return true;
-  }
-
-  private publish(event: Event): void {
-    this.readers.observe(event);
-    this.readers.publish(event);
   }
 
   /** One step after the other: what carrying out one leads to waits until all of it is in its cells. */
@@ -282,7 +278,8 @@ export class Hub {
       case "send":
         return this.send(effect.to, effect.event, effect.like);
       case "publish":
-        return this.publish(effect.event);
+        this.readers.observe(effect.event);
+        return this.readers.publish(effect.event);
       case "observe":
         return this.readers.observe(effect.event, effect.by);
       case "ack": {
