@@ -164,7 +164,9 @@ export function logSuite(name: string, open: () => Promise<EventLog>): void {
 
   test(`${name}: an entry over its limit is refused whole, and the cell goes on`, async () => {
     const log = await open();
-    await assert.rejects(async () => log.append("u", 0, entry("a", "x".repeat(MAX_ENTRY_BYTES))), { code: "too_large" });
+    await assert.rejects(async () => log.append("u", 0, entry("a", "x".repeat(MAX_ENTRY_BYTES))), {
+      code: "too_large",
+    });
     const many = { id: "b", events: Array.from({ length: 257 }, () => event("x")) };
     await assert.rejects(async () => log.append("u", 0, many), { code: "too_large" });
     await log.append("u", 0, entry("c", "fits"));
