@@ -46,20 +46,22 @@ export async function runTurns(
   app: { turn(scope: string): Promise<void> },
   turns: number,
   name: string,
+  signal: AbortSignal,
 ): Promise<void> {
   let next = 0;
   const lane = async () => {
-    while (next < turns) await app.turn(`u_${name}/c_${next++}`);
+    while (next < turns && !signal.aborted) await app.turn(`u_${name}/c_${next++}`);
   };
   await Promise.all(Array.from({ length: IN_FLIGHT }, lane));
+  signal.throwIfAborted();
 }
 
-async function turns(): Promise<Figure> {
+async function turns(signal: AbortSignal): Promise<Figure> {
   await using app = await openInproc();
-  await runTurns(app, TURNS / 5, "warm");
+  await runTurns(app, TURNS / 5, "warm", signal);
   const cpu = process.cpuUsage();
   const started = performance.now();
-  await runTurns(app, TURNS, "main");
+  await runTurns(app, TURNS, "main", signal);
   const seconds = (performance.now() - started) / 1e3;
   return { turns_per_s: TURNS / seconds, cpu_us: micros(cpu) / TURNS };
 }
