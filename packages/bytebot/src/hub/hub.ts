@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { MemoryBlobs, orderOf, withLargeEvents, type EventLog } from "../log/index.ts";
-import type { Connect, Link, Receiver } from "../transport/index.ts";
+import type { Connect, Receiver } from "../transport/index.ts";
 import { BytebotError, cellOf, type Event, type HistoryRequest } from "../wire/index.ts";
 import { Blobs } from "./blobs.ts";
 import { relay } from "./blocks.ts";
@@ -11,7 +11,8 @@ import type { Offer } from "./grants.ts";
 import { randomId } from "./ids.ts";
 import { Inbox } from "./inbox.ts";
 import { Intake } from "./intake.ts";
-import type { Attached, Ended, HubOptions } from "./options.ts";
+import type { Open } from "./open.ts";
+import type { Attached, HubOptions } from "./options.ts";
 import { Outlet } from "./outlet.ts";
 import { page } from "./page.ts";
 import { present, SENT_ON, shownAs } from "./present.ts";
@@ -19,20 +20,6 @@ import { Readers, type Watcher } from "./readers.ts";
 import { replay, resumeAfter } from "./replay.ts";
 import { step, type StepInput } from "./step.ts";
 import { systemClock, Timers, type Clock } from "./timers.ts";
-
-interface Open {
-  offer: Offer;
-  link: Link | undefined;
-  outlet: Outlet | undefined;
-  /** What came before `connect` had answered with the link. */
-  early: Event[];
-  inbox: Inbox;
-  ready: PromiseWithResolvers<void>;
-  closed: PromiseWithResolvers<Ended>;
-  expected: boolean;
-  /** Lines so far that were no events. */
-  faults: number;
-}
 
 /** What a log may take to answer when the Hub closes: a little more than an append is repeated. */
 const CLOSE_MS = 35_000;

@@ -14,7 +14,8 @@ function asked(answer: number): Core {
   let ids = 0;
   const limits = { ...defaultLimits, answer };
   const newId = (prefix: string) => (prefix === "i" ? "r" : `${prefix}_${++ids}`);
-  const core = new Core({ name: "core", version: "0", newId, policy: [], contextFallback: false, limits });
+  const resumeAfter = () => undefined;
+  const core = new Core({ name: "core", version: "0", newId, resumeAfter, policy: [], contextFallback: false, limits });
   for (const [connection, kind] of Object.entries({ u: "ui", i: "infer", j: "infer" })) {
     step(core, 0, { type: "opened", connection, offer: offer({ componentId: connection, name: connection }) });
     step(core, 0, { type: "event", connection, event: { event_type: "bb_sync", kind } });

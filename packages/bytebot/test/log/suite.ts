@@ -117,11 +117,10 @@ export function logSuite(name: string, open: () => Promise<EventLog>): void {
     const resolved: number[] = [];
     const large = "x".repeat(200_000);
     await Promise.all(
-      Array.from({ length: 40 }, (_, n) =>
-        log
-          .append(`c${n}`, 0, entry(`e${n}`, n % 3 === 0 ? large : "small"))
-          .then(({ cursor }) => resolved.push(orderOf(cursor))),
-      ),
+      Array.from({ length: 40 }, async (_, n) => {
+        const { cursor } = await log.append(`c${n}`, 0, entry(`e${n}`, n % 3 === 0 ? large : "small"));
+        resolved.push(orderOf(cursor));
+      }),
     );
     assert.deepEqual(
       resolved,
