@@ -5,12 +5,14 @@ export interface Column {
   key: string; // of the figure
   title: string;
   unit: string;
+  /** How ours stands to another: divided by it (default), or less it. */
+  compare?: "difference";
 }
 
 export interface Contender {
   name: string;
   role: "floor" | "peer" | "ours"; // one contender of a measure is ours
-  /** What ours ÷ this one should be, by column key; printed beside the ratio, never enforced. */
+  /** What the comparison should give, by column key; ours: what the figure itself should be. Printed, never enforced. */
   goals?: Record<string, string>;
   /** One run, on fresh processes that have ended when it settles. `signal` is its deadline. */
   measure(signal: AbortSignal): Promise<Figure>;
@@ -20,4 +22,6 @@ export interface Measure {
   title: string;
   columns: Column[];
   contenders: Contender[];
+  /** At most so many rounds: where a run takes long. */
+  rounds?: number;
 }

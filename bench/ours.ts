@@ -2,7 +2,7 @@
 import { ByteBot } from "bytebot";
 import { childPath } from "./lines.ts";
 import { openReport } from "./report.ts";
-import { type Figure, MEASURED, micros } from "./work.ts";
+import { type Figure, LENGTH_CHUNKS, MEASURED, micros } from "./work.ts";
 
 /** An infer's chunks to a UI: the UI asks for the turns and keeps the clock. */
 export function relayThroughHub(signal: AbortSignal): Promise<Figure> {
@@ -17,6 +17,23 @@ export function toolThroughHub(signal: AbortSignal): Promise<Figure> {
   return throughHub(MEASURED.tool, signal, (hub, opts) => {
     hub.attach({ ref: childPath("tools") });
     hub.attach({ ref: childPath("caller"), opts }, { controller: true });
+  });
+}
+
+/** How long a turn's first chunk takes: the UI asks, one turn after the other, and keeps the clock. */
+export function firstThroughHub(signal: AbortSignal): Promise<Figure> {
+  return throughHub(1, signal, (hub, opts) => {
+    hub.attachInfer({ ref: childPath("infer"), opts: { chunks: 1 } }, { primary: true });
+    hub.attach({ ref: childPath("ui"), opts: { ...opts, first: true } });
+  });
+}
+
+/** Turns of `chunks` chunks, and as many turns as make up the load. */
+export function lengthThroughHub(chunks: number, signal: AbortSignal): Promise<Figure> {
+  const turns = LENGTH_CHUNKS / chunks;
+  return throughHub(LENGTH_CHUNKS, signal, (hub, opts) => {
+    hub.attachInfer({ ref: childPath("infer"), opts: { chunks } }, { primary: true });
+    hub.attach({ ref: childPath("ui"), opts: { ...opts, chunks, turns } });
   });
 }
 

@@ -1,15 +1,21 @@
-/** `node bench/run.ts [relay] [tool] [--rounds 5]`: measures in interleaved rounds, prints tables, writes results/. */
+/** `node bench/run.ts [measure…] [--rounds 5]`: measures in interleaved rounds, prints tables, writes results/. */
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import os from "node:os";
 import { parseArgs } from "node:util";
+import { first } from "./first.ts";
+import { idle } from "./idle.ts";
+import { inproc } from "./inproc.ts";
+import { length } from "./length.ts";
+import { many } from "./many.ts";
 import type { Measure } from "./measure.ts";
 import { relay } from "./relay.ts";
 import { type Rounds, table } from "./table.ts";
 import { tool } from "./tool.ts";
 import type { Figure } from "./work.ts";
 
-const MEASURES: Record<string, Measure> = { relay, tool };
-const DEADLINE_MS = 120_000; // one run of one contender; minutes above what a slow machine needs
+/** A file a goal. */
+const MEASURES: Record<string, Measure> = { relay, tool, first, many, inproc, length, idle };
+const DEADLINE_MS = 60_000; // one run of one contender; minutes above what a slow machine needs
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,
@@ -25,13 +31,13 @@ const chosen = (positionals.length ? positionals : Object.keys(MEASURES)).map((n
 });
 
 /** One run of each contender a round; every other round in reverse, so that none always follows the same one. */
-async function interleave({ contenders }: Measure): Promise<Rounds> {
+async function interleave({ contenders, rounds: most = rounds }: Measure): Promise<Rounds> {
   const results: Rounds = [];
-  for (let round = 0; round < rounds; round++) {
+  for (let round = 0; round < Math.min(rounds, most); round++) {
     const row: Array<Figure | Error> = [];
     const order = contenders.map((contender, index) => ({ contender, index }));
     for (const { contender, index } of round % 2 ? order.reverse() : order) {
-      process.stderr.write(`round ${round + 1}/${rounds}: ${contender.name}\n`);
+      process.stderr.write(`round ${round + 1}: ${contender.name}\n`);
       row[index] = await contender
         .measure(AbortSignal.timeout(DEADLINE_MS))
         .catch((error: unknown) => (error instanceof Error ? error : new Error(String(error))));
@@ -58,7 +64,7 @@ for (const measure of chosen) {
   console.log(`\n## ${measure.title}\n\n${table(measure, results)}`);
   for (const [index, { name }] of measure.contenders.entries()) {
     const errors = results.map((row) => row[index]).filter((figure) => figure instanceof Error);
-    if (errors.length) console.error(`${name} failed in ${errors.length} of ${rounds} rounds:`, errors[0]);
+    if (errors.length) console.error(`${name} failed in ${errors.length} of ${results.length} rounds:`, errors[0]);
     failed ||= errors.length > 0;
   }
   measures.push({
@@ -71,7 +77,7 @@ for (const measure of chosen) {
   });
 }
 
-console.log(`\nNode ${about.node}, ${about.cpu}, ${about.platform}; ${rounds} rounds.`);
+console.log(`\nNode ${about.node}, ${about.cpu}, ${about.platform}; ${rounds} rounds at most.`);
 console.log(
   Object.entries(about.packages)
     .map(([name, version]) => `${name} ${version}`)

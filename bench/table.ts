@@ -1,4 +1,4 @@
-/** Rounds to a markdown table: median (min–max) of each contender, and ours ÷ it with the median of the rounds' ratios. */
+/** Rounds to a markdown table: median (min–max) of each contender, and ours ÷ it (or − it), the median of the rounds' own. */
 import type { Column, Measure } from "./measure.ts";
 import type { Figure } from "./work.ts";
 
@@ -11,14 +11,19 @@ export function table({ columns, contenders }: Measure, rounds: Rounds): string 
     role === "ours" ? `**${name}**` : name,
     role,
     ...columns.flatMap((column) => {
-      const ratios = index === ours ? [] : rounds.map((row) => value(row[ours], column) / value(row[index], column));
-      return [spread(rounds.map((row) => value(row[index], column))), ratio(ratios, goals[column.key])];
+      const figures = rounds.map((row) => value(row[index], column));
+      if (index === ours) return [spread(figures), goals[column.key] ? `(${goals[column.key]})` : ""];
+      const compared = rounds.map((row) => compare(value(row[ours], column), value(row[index], column), column));
+      return [spread(figures), comparison(compared, column, goals[column.key])];
     }),
   ]);
   const head = [
     "contender",
     "role",
-    ...columns.flatMap(({ title, unit }) => [unit ? `${title}, ${unit}` : title, "ours ÷ it (goal)"]),
+    ...columns.flatMap(({ title, unit, compare: how }) => [
+      unit ? `${title}, ${unit}` : title,
+      how ? "ours − it (goal)" : "ours ÷ it (goal)",
+    ]),
   ];
   const line = (cells: string[]) => `| ${cells.join(" | ")} |`;
   return [line(head), line(head.map((_, i) => (i < 2 ? "---" : "---:"))), ...rows.map(line)].join("\n");
@@ -35,10 +40,13 @@ function spread(values: number[]): string {
   return `${digits(median(sorted))} (${digits(sorted[0]!)}–${digits(sorted.at(-1)!)})`;
 }
 
-function ratio(values: number[], goal: string | undefined): string {
+const compare = (ours: number, its: number, column: Column) => (column.compare ? ours - its : ours / its);
+
+function comparison(values: number[], { compare: how }: Column, goal: string | undefined): string {
   const sorted = measured(values);
   const wanted = goal ? ` (${goal})` : "";
-  return sorted.length === 0 ? (wanted ? `–${wanted}` : "") : `${median(sorted).toFixed(2)}×${wanted}`;
+  if (sorted.length === 0) return wanted ? `–${wanted}` : "";
+  return `${how ? digits(median(sorted)) : `${median(sorted).toFixed(2)}×`}${wanted}`;
 }
 
 const measured = (values: number[]) => values.filter((each) => !Number.isNaN(each)).sort((a, b) => a - b);

@@ -9,6 +9,7 @@ export type Figure = Record<string, number>;
 
 export const CHUNKS = 20_000; // a turn
 export const TURNS = 5; // measured, after one to warm up
+export const LENGTH_CHUNKS = 100_000; // of turns of any length
 export const BATCH = 100; // chunks a producer hands over before it yields to its event loop
 export const DELTA = "a few tokens ok "; // one chunk's text, 16 bytes
 export const IN_FLIGHT = 100;
@@ -39,13 +40,15 @@ export const chunkEvent = (n: number) => ({
 export async function relayWork(
   turn: (number: number, chunk: (delta: string) => void) => Promise<void>,
   begin: () => void = () => {},
+  { chunks = CHUNKS, turns = TURNS } = {},
 ): Promise<Figure> {
-  const whole = CHUNKS * DELTA.length;
+  const whole = chunks * DELTA.length;
+  const warmUp = Math.ceil(turns / 5);
   let elapsed = 0;
   let arrived = 0;
   let cpu = process.cpuUsage();
-  for (let number = 0; number <= TURNS; number++) {
-    if (number === 1) {
+  for (let number = 0; number < turns + warmUp; number++) {
+    if (number === warmUp) {
       begin();
       cpu = process.cpuUsage();
       elapsed = arrived = 0;
@@ -62,7 +65,30 @@ export async function relayWork(
     if (characters !== whole) throw new Error(`turn ${number} delivered ${characters} of ${whole} characters`);
     elapsed += last - first;
   }
-  return { events_per_s: arrived / (elapsed / 1e3), cpu_us: micros(cpu) / (TURNS * CHUNKS) };
+  return { events_per_s: arrived / (elapsed / 1e3), cpu_us: micros(cpu) / (turns * chunks) };
+}
+
+const FIRSTS = 500;
+
+/** Time to first chunk, one turn after the other. `turn` asks for one, calls `first` when it is there, resolves at its end. */
+export async function firstWork(turn: (number: number, first: () => void) => Promise<void>): Promise<Figure> {
+  const times: number[] = [];
+  for (let number = 0; number < FIRSTS + FIRSTS / 5; number++) {
+    const started = performance.now();
+    let took = NaN;
+    await turn(number, () => (took = performance.now() - started));
+    if (Number.isNaN(took)) throw new Error(`turn ${number} ended without a chunk`);
+    if (number >= FIRSTS / 5) times.push(took * 1e3);
+  }
+  return percentiles(times);
+}
+
+export function percentiles(times: number[]): { p50_us: number; p99_us: number } {
+  const sorted = times.sort((a, b) => a - b);
+  return {
+    p50_us: sorted[Math.floor(sorted.length * 0.5)] ?? NaN,
+    p99_us: sorted[Math.floor(sorted.length * 0.99)] ?? NaN,
+  };
 }
 
 /**
@@ -86,7 +112,7 @@ export async function callWork(
       await checked(0);
       times.push((performance.now() - started) * 1e3);
     }
-    return times.sort((a, b) => a - b);
+    return percentiles(times);
   };
   const pipelined = async (calls: number) => {
     const until = made + calls;
@@ -97,7 +123,7 @@ export async function callWork(
   };
 
   await sequential(SEQUENTIAL_CALLS / 4);
-  const times = await sequential(SEQUENTIAL_CALLS);
+  const latency = await sequential(SEQUENTIAL_CALLS);
   await pipelined(PIPELINED_CALLS / 4);
   begin();
   const cpu = process.cpuUsage();
@@ -105,8 +131,7 @@ export async function callWork(
   await pipelined(PIPELINED_CALLS);
   const seconds = (performance.now() - started) / 1e3;
   return {
-    p50_us: times[Math.floor(times.length * 0.5)] ?? NaN,
-    p99_us: times[Math.floor(times.length * 0.99)] ?? NaN,
+    ...latency,
     calls_per_s: PIPELINED_CALLS / seconds,
     cpu_us: micros(cpu) / PIPELINED_CALLS,
   };

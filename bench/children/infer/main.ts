@@ -5,12 +5,14 @@ import { BATCH, CHUNKS, DELTA } from "../../work.ts";
 
 const BLOCK = 1_000; // chunks: about what a long answer has; text and thinking take turns, so that blocks end
 
-await bb.run(async () => {
+await bb.run(async ({ opts }) => {
+  const chunks = Number(opts["chunks"] ?? CHUNKS);
   const satellite = await bb.sync({ kind: "infer", primary: true });
   satellite.onInfer(async (_request, reply, { signal }) => {
-    for (let n = 0; n < CHUNKS; n += BATCH) {
+    for (let n = 0; n < chunks; n += BATCH) {
       const kind = Math.floor(n / BLOCK) % 2 ? "thinking" : "text";
-      for (let i = 0; i < BATCH; i++) reply[kind](DELTA);
+      for (let i = 0; i < Math.min(BATCH, chunks); i++) reply[kind](DELTA);
+      if (chunks === 1) break;
       await satellite.drained();
       await setImmediate(undefined, { signal });
     }

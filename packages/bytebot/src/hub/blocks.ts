@@ -1,5 +1,6 @@
 import { BytebotError, isSentDelta, type Block, type Event, type BlockDelta, type InferChunk } from "../wire/index.ts";
 import type { Core } from "./core.ts";
+import type { ConnectionId } from "./effects.ts";
 import { mustFitTranscript } from "./fit.ts";
 import type { Conversation, OpenBlock, Phase, Turn } from "./state.ts";
 import { tooLong } from "./xml.ts";
@@ -33,6 +34,32 @@ function native(core: Core, conversation: Conversation, turn: Turn, phase: Infer
   const shown = stamp(conversation, turn, phase, event);
   shown["ts"] = core.now;
   core.effect(conversation.scope, { type: "publish", event: shown });
+}
+
+/**
+ * A delta of a block that is open, from the infer that was asked: nothing can come of it but this. Answers the delta to
+ * show, as `chunk` would show it; undefined says only that the general way has to look, as it has wherever more may come
+ * of a delta than its text.
+ */
+export function relay(core: Core, now: number, from: ConnectionId, event: Event): Event | undefined {
+  if (!isSentDelta(event)) return undefined;
+  const connection = core.synced(from);
+  const pending = core.pending.get(event.in_reply_to!);
+  if (connection?.grant.kind !== "infer" || pending?.to !== from) return undefined;
+  const conversation = core.conversations.get(pending.scope);
+  const turn = conversation?.turn;
+  if (turn?.phase.step !== "inferring" || turn.stopping) return undefined;
+  const { phase } = turn;
+  // Tools as text: what a delta becomes is the parser's to say.
+  if (phase.xml) return undefined;
+  const open = phase.open.get(event.index);
+  if (open?.type !== event.block_type || phase.size + event.delta.length > core.limits.answer) return undefined;
+  core.now = phase.heard = now;
+  phase.size += event.delta.length;
+  open.text += event.delta;
+  const shown = stampDelta(conversation!, turn, phase, event);
+  shown["ts"] = now;
+  return shown;
 }
 
 function start(core: Core, phase: Inferring, index: number, type: OpenBlock["type"], name: string | undefined): void {

@@ -77,6 +77,12 @@ export class Cells {
     if (cell.state === "idle") this.pump(cell);
   }
 
+  /** Does nothing of this cell wait for the log? Then what has no event to append may be carried out at once. */
+  isQuiet(name: string): boolean {
+    const cell = this.cells.get(name);
+    return cell === undefined || (cell.state === "idle" && cell.waiting.length === 0);
+  }
+
   /** Resolves with true when nothing waits for the log; with false where the log has not answered in `ms`. */
   async settled(ms: number): Promise<boolean> {
     const late = Promise.withResolvers<void>();
@@ -121,9 +127,15 @@ export class Cells {
     cell.events += events.length;
     for (const line of lines) cell.size += line.length;
     cell.state = "busy";
-    const committed = (place: Place): void => this.committed(cell, batches, events, place);
+    const place = this.log.append(cell.name, cell.pos, entry);
+    // A log that has it at once costs no turn of the event loop.
+    if (!(place instanceof Promise)) return this.committed(cell, batches, events, place);
+    const committed = (late: Place): void => {
+      this.committed(cell, batches, events, late);
+      this.pump(cell);
+    };
     const refused = (error: unknown): void => this.giveUp(cell, batches, BytebotError.from(error));
-    this.log.append(cell.name, cell.pos, entry).then(committed, (error: unknown) => {
+    place.then(committed, (error: unknown) => {
       this.again(cell, entry, error).then(committed, refused);
     });
   }
@@ -153,7 +165,6 @@ export class Cells {
     this.carry(cell, batches);
     if (batches[0]!.base) this.trim(cell, place.pos);
     else this.measure(cell);
-    this.pump(cell);
   }
 
   private measure(cell: Cell): void {

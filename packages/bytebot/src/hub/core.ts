@@ -75,8 +75,6 @@ export type Happened =
   | { type: "approval_answered"; conversation: Conversation; call: Call; choice: string; outcome: string };
 
 const MAX_ENDED = 1000;
-/** Of one conversation (rule ENV-3). */
-const MAX_SEEN = 256;
 
 /**
  * The Hub's state and the outputs of the step it is in. Pure: no clock, no I/O, no randomness of its own; the same
@@ -198,7 +196,7 @@ export class Core {
         turn: undefined,
         calls: new Map(),
         questions: new Map(),
-        seen: new Recent(MAX_SEEN),
+        seen: new Map(),
         graceAt: undefined,
         approved: new Set(),
       };
@@ -208,12 +206,13 @@ export class Core {
   }
 
   /** The request no longer waits, and its timer (by the same name) with it; whatever still comes for it changes nothing. */
-  drop(request: string): void {
+  drop(request: string): boolean {
     const pending = this.pending.get(request);
-    if (!pending) return;
+    if (!pending) return false;
     this.pending.delete(request);
     this.effect(pending.scope, { type: "clear", key: `${pending.kind}:${request}` });
     this.ended.set(request, { to: pending.to, scope: pending.scope });
+    return true;
   }
 
   /** Keeps `active` true to the conversation's state; called after every change of it. */

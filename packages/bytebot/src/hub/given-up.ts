@@ -32,7 +32,8 @@ export function giveUp(core: Core, cell: string, lost: readonly Batch[], error: 
     conversation.weight = undefined;
     conversation.graceAt = undefined;
     // What was acknowledged is in the log: the same again must not run again. The rest may come again.
-    conversation.seen.keep(({ answer }) => answer !== undefined && !unsaid.has(answer));
+    for (const seen of conversation.seen.values())
+      seen.keep(({ answer }) => answer !== undefined && !unsaid.has(answer));
     core.settle(conversation);
   }
   for (const [loop_id, scope] of loops) {

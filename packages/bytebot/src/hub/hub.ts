@@ -1,36 +1,25 @@
 import { randomUUID } from "node:crypto";
 import { MemoryBlobs, orderOf, withLargeEvents, type EventLog } from "../log/index.ts";
-import type { Connect, Link, Receiver } from "../transport/index.ts";
-import { BytebotError, type Event, type HistoryRequest } from "../wire/index.ts";
+import type { Connect, Receiver } from "../transport/index.ts";
+import { BytebotError, cellOf, type Event, type HistoryRequest } from "../wire/index.ts";
 import { Blobs } from "./blobs.ts";
+import { relay } from "./blocks.ts";
 import { Cells, defaultRetention } from "./cells.ts";
 import { Core, defaultLimits } from "./core.ts";
 import type { Batch, ConnectionId, Effect } from "./effects.ts";
 import type { Offer } from "./grants.ts";
+import { randomId } from "./ids.ts";
 import { Inbox } from "./inbox.ts";
 import { Intake } from "./intake.ts";
-import type { Attached, Ended, HubOptions } from "./options.ts";
+import type { Open } from "./open.ts";
+import type { Attached, HubOptions } from "./options.ts";
 import { Outlet } from "./outlet.ts";
 import { page } from "./page.ts";
-import { present, SENT_ON } from "./present.ts";
+import { present, SENT_ON, shownAs } from "./present.ts";
 import { Readers, type Watcher } from "./readers.ts";
 import { replay, resumeAfter } from "./replay.ts";
 import { step, type StepInput } from "./step.ts";
 import { systemClock, Timers, type Clock } from "./timers.ts";
-
-interface Open {
-  offer: Offer;
-  link: Link | undefined;
-  outlet: Outlet | undefined;
-  /** What came before `connect` had answered with the link. */
-  early: Event[];
-  inbox: Inbox;
-  ready: PromiseWithResolvers<void>;
-  closed: PromiseWithResolvers<Ended>;
-  expected: boolean;
-  /** Lines so far that were no events. */
-  faults: number;
-}
 
 /** What a log may take to answer when the Hub closes: a little more than an append is repeated. */
 const CLOSE_MS = 35_000;
@@ -54,6 +43,7 @@ export class Hub {
   private readonly timers: Timers;
   private readonly clock: Clock;
   private readonly open = new Map<ConnectionId, Open>();
+  private readonly inputs: StepInput[] = [];
   private state: "open" | "closed" = "open";
 
   constructor(options: HubOptions) {
@@ -203,6 +193,7 @@ export class Hub {
 
   /** An event has come: its content is looked through, and then it is the core's, in the order of its connection. */
   private arrived(id: ConnectionId, open: Open, event: Event): void {
+    if (open.inbox.isIdle && this.inputs.length === 0 && this.relayed(id, event)) return;
     open.inbox.add(() => this.takeIn(id, event));
     if (open.inbox.length > MAX_WAITING) this.end(id, `${MAX_WAITING} events wait for the store of blobs`);
   }
@@ -216,10 +207,29 @@ export class Hub {
     );
   }
 
+  /** The hot way of a delta: no batch and no effect where nothing waits before it. */
+  private relayed(from: ConnectionId, event: Event): boolean {
+    try {
+      const delta = relay(this.core, this.clock.now(), from, event);
+      if (!delta) return false;
+      const cell = cellOf(delta["scope"] as string);
+      const effect: Effect = { type: "publish", event: delta };
+      if (this.cells.isQuiet(cell)) this.effect(effect);
+      else this.cells.add({ cell, append: [], effects: [effect] });
+    } catch (error) {
+      this.fault(error);
+    }
+    return true;
+  }
+
+  /** One step after the other: what carrying out one leads to waits until all of it is in its cells. */
   private input(input: StepInput): undefined {
-    this.guarded(() => {
-      for (const batch of step(this.core, this.clock.now(), input)) this.cells.add(batch);
-    });
+    if (this.inputs.push(input) > 1) return undefined;
+    for (let next: StepInput | undefined = input; next; next = this.inputs[0]) {
+      const taken = next;
+      this.guarded(() => step(this.core, this.clock.now(), taken).forEach((batch) => this.cells.add(batch)));
+      this.inputs.shift();
+    }
   }
 
   /** A mistake in one place is told, and does not take everybody down. */
@@ -245,7 +255,7 @@ export class Hub {
     // Nothing that happens: what the log has come to.
     if (event.event_type === "bb_snapshot") return;
     if (!SENT_ON.has(event.event_type)) this.readers.observe(event);
-    const shown = this.readers.any ? present(event) : undefined;
+    const shown = this.readers.want(shownAs(event)) ? present(event) : undefined;
     if (!shown) return;
     if (shown !== event) this.readers.observe(shown);
     this.readers.publish(shown);
@@ -387,8 +397,4 @@ export class Hub {
   private report(line: string): void {
     this.options.report?.(line);
   }
-}
-
-function randomId(prefix: string): string {
-  return `${prefix}_${randomUUID().replaceAll("-", "").slice(0, 20)}`;
 }

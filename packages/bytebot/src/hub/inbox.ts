@@ -14,6 +14,10 @@ export class Inbox {
     return this.list.length - this.next;
   }
 
+  get isIdle(): boolean {
+    return this.state === "idle";
+  }
+
   /** Does `work` now, or after what came before. It does not throw, nor does its promise reject. */
   add(work: Work): void {
     if (this.state === "busy") return void this.list.push(work);

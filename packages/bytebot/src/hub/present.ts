@@ -22,6 +22,12 @@ export function present(logged: Event): Event | undefined {
 /** Types that are sent on as they were logged: seen once, when they leave. */
 export const SENT_ON: ReadonlySet<string> = new Set(["bb_infer_request", "bb_tool_call_request"]);
 
+/** The type that a logged event is shown as. */
+export function shownAs({ event_type }: Event): string {
+  if (event_type === "bb_tool_call_request") return "tool_call";
+  return event_type === "bb_tool_call_result" ? "tool_result" : event_type;
+}
+
 /**
  * The fields of an event that say nothing of what people and models said: all that telemetry sees without the content
  * grant. A list of what may pass, so that a field nobody thought of does not (rule KND-4).

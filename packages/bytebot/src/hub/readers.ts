@@ -32,9 +32,11 @@ export class Readers {
     this.out = out;
   }
 
-  /** Is anybody there to be shown anything? */
-  get any(): boolean {
-    return this.core.uis.length + this.core.telemetry.length + this.watchers.size > 0;
+  /** Is anybody there to be shown an event of this type? */
+  want(type: string): boolean {
+    const { telemetry, uis } = this.core;
+    if (telemetry.length + this.watchers.size > 0) return true;
+    return uis.some(({ grant }) => grant.types === undefined || grant.types.has(type));
   }
 
   /** To every UI of the scope. */
@@ -61,6 +63,7 @@ export class Readers {
    * Telemetry cannot slow or break a turn.
    */
   observe(event: Event, but?: ConnectionId): void {
+    if (this.watchers.size + this.core.telemetry.length === 0) return;
     for (const watch of this.watchers) {
       try {
         watch(event);

@@ -85,8 +85,7 @@ export function end(
   call.status = status;
   call.content = content;
   conversation.calls.delete(call.id);
-  core.drop(call.id);
-  core.effect(scope, { type: "clear", key: `call:${call.id}` });
+  if (!core.drop(call.id)) core.effect(scope, { type: "clear", key: `call:${call.id}` });
   cancelQuestions(core, conversation, ({ asker }) => asker.type !== "context" && asker.call === call);
   const event: Event = {
     event_type: "bb_tool_call_result",

@@ -1,7 +1,11 @@
 import { BytebotError, type Event } from "../wire/index.ts";
 import type { Core } from "./core.ts";
 import type { Effect } from "./effects.ts";
+import { Recent } from "./recent.ts";
 import type { Asker, Conversation, Synced } from "./state.ts";
+
+/** Of one component in one conversation (rule ENV-3). */
+const MAX_SEEN = 256;
 
 /**
  * Was this id seen in this scope from this component? Then the answer it got goes out again, or is still to come, and
@@ -10,10 +14,12 @@ import type { Asker, Conversation, Synced } from "./state.ts";
 export function seenBefore(core: Core, conversation: Conversation, connection: Synced, event: Event): boolean {
   const id = event["id"];
   if (typeof id !== "string") return false;
-  const key = `${connection.offer.componentId} ${id}`;
-  const seen = conversation.seen.get(key);
+  const { componentId } = connection.offer;
+  let known = conversation.seen.get(componentId);
+  if (!known) conversation.seen.set(componentId, (known = new Recent(MAX_SEEN)));
+  const seen = known.get(id);
   if (!seen) {
-    conversation.seen.set(key, { event });
+    known.set(id, { event });
     return false;
   }
   if (JSON.stringify(seen.event) !== JSON.stringify(event)) {
@@ -28,7 +34,7 @@ export function seenBefore(core: Core, conversation: Conversation, connection: S
 
 /** Keeps the answer for whoever asks again. */
 export function remember(conversation: Conversation, to: Asker, answer: Effect): void {
-  const seen = conversation.seen.get(`${to.component} ${to.id}`);
+  const seen = conversation.seen.get(to.component)?.get(to.id);
   if (seen) seen.answer = answer;
 }
 
@@ -43,7 +49,7 @@ export function reply(core: Core, conversation: Conversation, to: Asker, event: 
 
 /** It was refused, so it was not seen: the same id may come again. */
 export function forget(conversation: Conversation, component: string, id: unknown): void {
-  conversation.seen.delete(`${component} ${String(id)}`);
+  conversation.seen.get(component)?.delete(String(id));
 }
 
 /** Who asks, for the answer. */

@@ -189,8 +189,8 @@ export interface Conversation {
   /** Everything that was called and has not ended, the owner's own calls too. */
   calls: Map<string, Call>;
   questions: Map<string, Question>;
-  /** The newest inputs by (component, id): the same again gets the same answer. */
-  seen: Recent<string, Seen>;
+  /** The newest requests by component and id: the same again gets the same answer. */
+  seen: Map<string, Recent<string, Seen>>;
   /** When the next grace ends, where something was told to stop. */
   graceAt: number | undefined;
   /** Approved for this conversation: tool hash. */

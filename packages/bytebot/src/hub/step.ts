@@ -330,7 +330,8 @@ function anotherScope({ event_type }: Event): BytebotError {
 
 /** Its request has ended without it: it is for the audit only (rule ENV-4). */
 function late(core: Core, connection: Synced, event: Event, request: unknown): boolean {
-  const ended = core.ended.get(String(request));
+  const id = String(request);
+  const ended = core.pending.has(id) ? undefined : core.ended.get(id);
   if (ended?.to !== connection.id) return false;
   const { scope } = ended;
   if (event["scope"] !== undefined && event["scope"] !== scope) throw anotherScope(event);

@@ -34,12 +34,13 @@ export interface Place {
  * The log of every cell: the Hub's state. One interface for every engine (the design is in spec/WIRE.md, "Log").
  * `append` refuses with `conflict` (data.head: the position now), `unavailable` (the outcome is unknown: repeat with the
  * same id) or `too_large`; the same id again answers the same place. Appends resolve in the order of their commits,
- * those of different cells too: a reader's last cursor is then a place before which it has seen everything.
+ * those of different cells too: a reader's last cursor is then a place before which it has seen everything. It
+ * answers at once where nothing has to be waited for, and rejects, never throws.
  */
 export interface EventLog {
   /** The newest entry's cursor, whichever its cell; `<log>:0` where there is none. */
   readonly end: string;
-  append(cell: string, expected: Pos, entry: NewEntry): Promise<Place>;
+  append(cell: string, expected: Pos, entry: NewEntry): Place | Promise<Place>;
   /** One cell's entries so far. Throws `cursor_expired` (data.base: the oldest position that is kept) below what is kept. */
   read(cell: string, after: Pos): AsyncIterable<Entry>;
   /** All entries so far after this order, in that order, of the cells that these scopes reach (see `reaches`). */

@@ -61,7 +61,15 @@ export class MemoryLog implements EventLog {
   private waiting: (() => void)[] = [];
   private state: "open" | "closed" = "open";
 
-  async append(cell: string, expected: Pos, entry: NewEntry): Promise<Place> {
+  append(cell: string, expected: Pos, entry: NewEntry): Place | Promise<Place> {
+    try {
+      return this.commit(cell, expected, entry);
+    } catch (error) {
+      return Promise.reject(BytebotError.from(error));
+    }
+  }
+
+  private commit(cell: string, expected: Pos, entry: NewEntry): Place {
     if (this.state === "closed") throw new BytebotError("unavailable", "the log is closed");
     const log = this.cell(cell);
     const before = log.ids.get(entry.id);

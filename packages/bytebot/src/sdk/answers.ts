@@ -8,9 +8,28 @@ export interface Work {
   /** What `bb_cancel` targets: the request's id, or the call's. */
   key: string;
   /** Resolves with the answer, or undefined where it was sent otherwise. */
-  run(signal: AbortSignal): Promise<Event | undefined>;
+  run(stop: Stop): Promise<Event | undefined>;
   /** The answer where `run` failed. */
   failed(error: BytebotError): Event;
+}
+
+/** How a piece of work learns that it has to stop: most never ask, and a signal costs more than many of them. */
+export class Stop {
+  reason: BytebotError | undefined;
+  private controller: AbortController | undefined;
+
+  get signal(): AbortSignal {
+    if (!this.controller) {
+      this.controller = new AbortController();
+      if (this.reason) this.controller.abort(this.reason);
+    }
+    return this.controller.signal;
+  }
+
+  abort(reason: BytebotError): void {
+    this.reason ??= reason;
+    this.controller?.abort(reason);
+  }
 }
 
 interface Open {
@@ -30,7 +49,7 @@ export class Answers {
   serve(work: Work): void {
     const { key } = work;
     if (this.open.has(key)) return;
-    const controller = new AbortController();
+    const stop = new Stop();
     let timer: NodeJS.Timeout | undefined;
     const settle = (answer: Event | undefined) => {
       if (this.open.get(key) !== open) return;
@@ -40,19 +59,17 @@ export class Answers {
     };
     const open: Open = {
       cancel: (reason) => {
-        if (controller.signal.aborted) return;
+        if (stop.reason) return;
         timer = setTimeout(() => settle(work.failed(unsettled(reason))), GRACE_MS);
-        controller.abort(reason);
+        stop.abort(reason);
       },
       drop: (reason) => {
         clearTimeout(timer);
-        controller.abort(reason);
+        stop.abort(reason);
       },
     };
     this.open.set(key, open);
-    work
-      .run(controller.signal)
-      .then(settle, (thrown: unknown) => settle(work.failed(failure(thrown, controller.signal, key))));
+    work.run(stop).then(settle, (thrown: unknown) => settle(work.failed(failure(thrown, stop.reason, key))));
   }
 
   /** A target that is not in flight here was answered already. */
@@ -87,12 +104,9 @@ function unsettled(reason: BytebotError): BytebotError {
 }
 
 /** What crosses the wire for a failed piece of work. After a cancel it is `cancelled`, in the words of whoever stopped. */
-function failure(thrown: unknown, signal: AbortSignal, key: string): BytebotError {
+function failure(thrown: unknown, stopped: BytebotError | undefined, key: string): BytebotError {
   const own = asBytebotError(thrown);
-  if (signal.aborted) {
-    const reason = signal.reason as BytebotError;
-    return new BytebotError("cancelled", own?.message ?? reason.message);
-  }
+  if (stopped) return new BytebotError("cancelled", own?.message ?? stopped.message);
   if (own) return own;
   console.error(`bytebot: ${key} failed:`, thrown);
   return new BytebotError("internal", thrown instanceof Error ? thrown.message : String(thrown), { cause: thrown });

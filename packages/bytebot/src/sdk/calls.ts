@@ -1,6 +1,6 @@
 import { bytesOf, INLINE_BYTES, RESULT_BYTES, shorten, sizeOf } from "../wire/index.ts";
 import type { InputBlock, InputResult, Keep, RawBlock, ToolCallRequest } from "../wire/index.ts";
-import type { Work } from "./answers.ts";
+import type { Stop, Work } from "./answers.ts";
 import type { Connection } from "./connection.ts";
 import { newId } from "./outgoing.ts";
 import { failedAnswer } from "./serve.ts";
@@ -14,9 +14,9 @@ const ENVELOPE = 2048;
 export function callWork(connection: Connection, request: ToolCallRequest, key: string, tool: Tool): Work {
   return {
     key,
-    run: async (signal) => {
-      const output = await tool.run(request.input, new Call(connection, request.scope, key, signal));
-      const content = await fit(output, connection, request.scope, signal);
+    run: async (stop) => {
+      const output = await tool.run(request.input, new Call(connection, request.scope, key, stop));
+      const content = await fit(output, connection, request.scope, stop);
       return { event_type: "bb_tool_call_result", call_id: key, success: true, status: "ok", content };
     },
     failed: (error) => failedAnswer(request, error),
@@ -26,18 +26,22 @@ export function callWork(connection: Connection, request: ToolCallRequest, key: 
 class Call implements ToolCall {
   readonly scope: string;
   readonly callId: string;
-  readonly signal: AbortSignal;
   private readonly connection: Connection;
+  private readonly stop: Stop;
 
-  constructor(connection: Connection, scope: string, callId: string, signal: AbortSignal) {
+  constructor(connection: Connection, scope: string, callId: string, stop: Stop) {
     this.connection = connection;
     this.scope = scope;
     this.callId = callId;
-    this.signal = signal;
+    this.stop = stop;
+  }
+
+  get signal(): AbortSignal {
+    return this.stop.signal;
   }
 
   progress(text: string, fraction?: number): void {
-    if (this.signal.aborted) return;
+    if (this.stop.reason) return;
     const part = fraction === undefined || Number.isNaN(fraction) ? undefined : Math.min(1, Math.max(0, fraction));
     this.connection.send({
       event_type: "bb_tool_progress",
@@ -64,20 +68,15 @@ class Call implements ToolCall {
 }
 
 /** A result that would not fit its line, or whose media travel apart: what is too large goes ahead as blobs (rule TOL-10). */
-async function fit(
-  content: RawBlock[],
-  connection: Connection,
-  scope: string,
-  signal: AbortSignal,
-): Promise<InputBlock[]> {
+async function fit(content: RawBlock[], connection: Connection, scope: string, stop: Stop): Promise<InputBlock[]> {
   const { line_bytes } = connection.limits;
   const keep: Keep = async ({ size, mimeType, pieces }) => {
-    const kept = await connection.blobs.put(scope, each(pieces), { size, mimeType, signal });
-    signal.throwIfAborted();
+    const kept = await connection.blobs.put(scope, each(pieces), { size, mimeType, signal: stop.signal });
+    if (stop.reason) throw stop.reason;
     return kept;
   };
   const blocks = isTooLarge(content, line_bytes) ? await shorten(content, RESULT_BYTES, keep) : content;
-  signal.throwIfAborted();
+  if (stop.reason) throw stop.reason;
   return blocks.map((block): InputBlock => {
     const { data } = block as { data?: unknown };
     if (!(data instanceof Uint8Array)) return block as InputBlock;

@@ -1,3 +1,4 @@
+import { AsyncLocalStorage } from "node:async_hooks";
 import { BytebotError } from "../wire/index.ts";
 import type {
   Ack,
@@ -26,6 +27,9 @@ import type { Tool } from "./tools.ts";
 import { ToolSet } from "./toolset.ts";
 import type { BlobReading } from "./transfers.ts";
 
+type Run = <Args extends unknown[]>(fn: (...args: Args) => void, ...args: Args) => void;
+const NONE: readonly Handler[] = [];
+
 type Handler = (event: never, context: Context) => void | Promise<void>;
 
 /** The satellite over one synced connection. */
@@ -35,7 +39,10 @@ export class ConnectedSatellite implements Satellite {
   private readonly connection: Connection;
   private readonly answers: Answers;
   private readonly tools: ToolSet;
-  private readonly handlers = new Map<string, Set<Handler>>();
+  /** By event type; a list is replaced, never changed, so that one that is being called stays as it is. */
+  private readonly handlers = new Map<string, readonly Handler[]>();
+  /** Events often come in runs of one scope: its context is made once a run. */
+  private place: { scope: string | undefined; run?: Run } | undefined;
   /** Where it announced that it takes only what is new. */
   private readonly histories: Histories | undefined;
   private render: AnyRender | undefined;
@@ -67,12 +74,14 @@ export class ConnectedSatellite implements Satellite {
     type: Type,
     handler: (event: EventOf<Type>, context: Context) => void | Promise<void>,
   ): () => void {
-    const handlers = this.handlers.get(type) ?? new Set();
-    this.handlers.set(type, handlers);
-    // A set would take the same function once, and its first removal would end both registrations.
+    // The same function may be registered twice, and each registration ends by itself.
     const registered: Handler = (event, context) => handler(event, context);
-    handlers.add(registered);
-    return () => void handlers.delete(registered);
+    this.handlers.set(type, [...(this.handlers.get(type) ?? NONE), registered]);
+    return () =>
+      void this.handlers.set(
+        type,
+        (this.handlers.get(type) ?? NONE).filter((other) => other !== registered),
+      );
   }
 
   onInferChunk(handler: Parameters<Satellite["onInferChunk"]>[0]): () => void {
@@ -187,25 +196,35 @@ export class ConnectedSatellite implements Satellite {
 
   private deliver(event: Event): void {
     if (typeof event["cursor"] === "string") this.lastCursor = event["cursor"];
-    inScope(typeof event["scope"] === "string" ? event["scope"] : undefined, () => {
-      const heard = [...(this.handlers.get(event.event_type) ?? [])];
-      // An observer's copy is not addressed to this side.
-      const addressed = event["observed"] !== true;
-      const key = addressed ? requestKey(event) : undefined;
-      if (key !== undefined) this.serve(event, key, heard);
-      else for (const handler of heard) this.hear(handler, event);
-      if (addressed && event.event_type === "bb_cancel") this.answers.cancel(event["target"], event["reason"]);
-      const all = [...(this.handlers.get("*") ?? [])];
-      for (const handler of all) this.hear(handler, event);
-      if (event.event_type === "bb_error" && heard.length + all.length === 0) {
-        const { code, message } = event as unknown as WireError;
-        console.error(`bytebot: the Hub answered ${code}: ${message}`);
-      }
-    });
+    const scope = typeof event["scope"] === "string" ? event["scope"] : undefined;
+    const { inContext } = this.connection;
+    const { place } = this;
+    if (!place || place.scope !== scope) {
+      this.place = { scope };
+      return inContext(inScope<void>, scope, () => this.tell(event));
+    }
+    place.run ??= inContext(() => inScope(scope, () => AsyncLocalStorage.snapshot()));
+    place.run(this.tell, event);
   }
 
+  private readonly tell = (event: Event): void => {
+    const heard = this.handlers.get(event.event_type) ?? NONE;
+    // An observer's copy is not addressed to this side.
+    const addressed = event["observed"] !== true;
+    const key = addressed ? requestKey(event) : undefined;
+    if (key !== undefined) this.serve(event, key, heard);
+    else for (const handler of heard) this.hear(handler, event);
+    if (addressed && event.event_type === "bb_cancel") this.answers.cancel(event["target"], event["reason"]);
+    const all = this.handlers.get("*") ?? NONE;
+    for (const handler of all) this.hear(handler, event);
+    if (event.event_type === "bb_error" && heard.length + all.length === 0) {
+      const { code, message } = event as unknown as WireError;
+      console.error(`bytebot: the Hub answered ${code}: ${message}`);
+    }
+  };
+
   /** By what was registered for it; else by the handlers of its type, which then send the answer; else it is refused. */
-  private serve(event: Event, key: string, heard: Handler[]): void {
+  private serve(event: Event, key: string, heard: readonly Handler[]): void {
     if (this.signal.aborted) return;
     const work = this.work(event, key);
     if (work) {

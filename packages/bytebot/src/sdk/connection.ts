@@ -22,7 +22,7 @@ export class Connection implements Receiver {
   private readonly gone = new AbortController();
   private readonly settleEnded: (reason: string) => void;
   /** Events arrive in the context of whoever sent them; handlers run in the one that called `sync`. */
-  private readonly inContext = AsyncLocalStorage.snapshot();
+  readonly inContext = AsyncLocalStorage.snapshot();
   private handshake: PromiseWithResolvers<SyncAck> | undefined;
   private held: Event[] = [];
   private deliver: ((event: Event) => void) | undefined;
@@ -66,12 +66,12 @@ export class Connection implements Receiver {
     }
   }
 
-  /** Hands over what was held, in order, then everything that comes. */
+  /** Hands over what was held, in order, then everything that comes; `deliver` runs its handlers in `inContext`. */
   start(deliver: (event: Event) => void): void {
     this.deliver = deliver;
     const held = this.held;
     this.held = [];
-    for (const event of held) this.inContext(deliver, event);
+    for (const event of held) deliver(event);
   }
 
   /** Throws BytebotError where the event cannot cross the wire; on a closed connection it goes nowhere. */
@@ -106,7 +106,7 @@ export class Connection implements Receiver {
     if (this.acks) this.acknowledge(event);
     // Copies for an observer: nothing in them is meant for this side.
     if (event["observed"] !== true && this.takes(event)) return;
-    if (this.deliver) this.inContext(this.deliver, event);
+    if (this.deliver) this.deliver(event);
     else if (this.held.push(event) > MAX_HELD) {
       this.held = [];
       void this.close(`overloaded: ${MAX_HELD} events came before start()`);

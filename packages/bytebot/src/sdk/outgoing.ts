@@ -46,7 +46,8 @@ function plain(value: unknown, depth: number, size: Size): unknown {
   if (Array.isArray(value)) return value.map((item) => (left(item) ? null : plain(item, depth + 1, size)));
   if ("toJSON" in value && typeof value.toJSON === "function") return plain(value.toJSON(), depth + 1, size);
   const copy: Record<string, unknown> = {};
-  for (const [key, item] of Object.entries(value)) {
+  for (const key of Object.keys(value)) {
+    const item = (value as Record<string, unknown>)[key];
     if (left(item)) continue;
     if (key === "__proto__") throw new BytebotError("invalid_event", `the key "__proto__" is not allowed`);
     size.units += key.length + 4;

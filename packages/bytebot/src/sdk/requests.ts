@@ -25,17 +25,26 @@ export class Requests {
       return Promise.reject(new BytebotError("conflict", `a request with the id ${id} is in flight: use a fresh id`));
     }
     if (signal?.aborted) return Promise.reject(cancelled(signal));
-    const answer = Promise.withResolvers<Event>();
-    const expire = () =>
-      answer.reject(new BytebotError("timeout", `no answer to ${type} within ${timeoutMs} ms`, { retryable: true }));
-    const timer = Number.isFinite(timeoutMs) ? setTimeout(expire, timeoutMs) : undefined;
-    const abort = () => answer.reject(cancelled(signal));
-    signal?.addEventListener("abort", abort, { once: true });
-    this.pending.set(id, { type, settle: answer.resolve, fail: answer.reject });
-    return answer.promise.finally(() => {
-      clearTimeout(timer);
-      signal?.removeEventListener("abort", abort);
-      this.pending.delete(id);
+    return new Promise((resolve, reject) => {
+      const end = () => {
+        clearTimeout(timer);
+        signal?.removeEventListener("abort", abort);
+        this.pending.delete(id);
+      };
+      const fail = (error: BytebotError) => {
+        end();
+        reject(error);
+      };
+      const settle = (event: Event) => {
+        end();
+        resolve(event);
+      };
+      const late = `no answer to ${type} within ${timeoutMs} ms`;
+      const expire = () => fail(new BytebotError("timeout", late, { retryable: true }));
+      const timer = Number.isFinite(timeoutMs) ? setTimeout(expire, timeoutMs) : undefined;
+      const abort = () => fail(cancelled(signal));
+      signal?.addEventListener("abort", abort, { once: true });
+      this.pending.set(id, { type, settle, fail });
     });
   }
 
@@ -50,7 +59,7 @@ export class Requests {
   }
 
   close(error: BytebotError): void {
-    for (const pending of this.pending.values()) pending.fail(error);
+    for (const pending of [...this.pending.values()]) pending.fail(error);
   }
 }
 

@@ -19,16 +19,16 @@ const MAX_MESSAGE = 8000;
 
 /** What names a request of the Hub's to its satellite; undefined for every other event. */
 export function requestKey(event: Event): string | undefined {
-  const served = Object.hasOwn(servedBy, event.event_type);
+  if (!servedBy.has(event.event_type)) return undefined;
   const key = event[event.event_type === "bb_tool_call_request" ? "call_id" : "id"];
-  return served && typeof key === "string" ? key : undefined;
+  return typeof key === "string" ? key : undefined;
 }
 
-const servedBy: Record<string, (event: Event) => string> = {
-  bb_context_render_request: () => "register satellite.onRender(…)",
-  bb_infer_request: () => "register satellite.onInfer(…)",
-  bb_tool_call_request: (event) => `add the tool ${JSON.stringify(event["name"])} with satellite.tool(defineTool(…))`,
-};
+const servedBy = new Map<string, (event: Event) => string>([
+  ["bb_context_render_request", () => "register satellite.onRender(…)"],
+  ["bb_infer_request", () => "register satellite.onInfer(…)"],
+  ["bb_tool_call_request", ({ name }) => `add the tool ${JSON.stringify(name)} with satellite.tool(defineTool(…))`],
+]);
 
 /** The answer to a request that failed. */
 export function failedAnswer(request: Event, error: BytebotError): Event {
@@ -50,7 +50,7 @@ export function renderWork(request: ContextRenderRequest | OpenaiRenderRequest, 
   const shape = request.api_shape === undefined ? {} : { api_shape: request.api_shape };
   return {
     key: request.id,
-    run: async (signal) => {
+    run: async ({ signal }) => {
       const reply = await render(request, { signal });
       return { ...shape, ...reply, event_type: "bb_context_render_result", in_reply_to: request.id, success: true };
     },
@@ -62,7 +62,7 @@ export function inferWork(request: InferRequest | OpenaiInferRequest, infer: Any
   const { id: in_reply_to, loop_id } = request;
   return {
     key: in_reply_to,
-    run: async (signal) => {
+    run: async ({ signal }) => {
       const reply = new Reply(in_reply_to, sink);
       signal.addEventListener("abort", () => reply.stop(), { once: true });
       try {
@@ -85,7 +85,7 @@ export function inferWork(request: InferRequest | OpenaiInferRequest, infer: Any
 export function handlerWork(request: Event, key: string, run: (signal: AbortSignal) => Promise<unknown>): Work {
   return {
     key,
-    run: async (signal) => {
+    run: async ({ signal }) => {
       await run(signal);
       return undefined;
     },
@@ -95,7 +95,7 @@ export function handlerWork(request: Event, key: string, run: (signal: AbortSign
 
 /** A request that nothing here serves: the Hub learns so at once, and the author how to mend it. */
 export function missingWork(request: Event, key: string): Work {
-  const fix = servedBy[request.event_type]?.(request) ?? "";
+  const fix = servedBy.get(request.event_type)?.(request) ?? "";
   return {
     key,
     run: () =>

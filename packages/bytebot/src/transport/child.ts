@@ -3,7 +3,7 @@ import { randomUUID } from "node:crypto";
 import { once } from "node:events";
 import { existsSync } from "node:fs";
 import { setTimeout } from "node:timers/promises";
-import { BytebotError, Framer } from "../wire/index.ts";
+import { BytebotError, Framer, type Line } from "../wire/index.ts";
 import { endGroups, MARKER, type Group } from "./group.ts";
 import { unwatch, watch } from "./guard.ts";
 import { LineLink, type LineStreams } from "./lines.ts";
@@ -159,7 +159,7 @@ class Life {
     };
     const framer = new Framer(STDERR_LINE_BYTES);
     const sink = {
-      line: (bytes: Uint8Array) => hear(Buffer.from(bytes).toString()),
+      line: (line: Line) => hear(Buffer.from(line).toString()),
       tooLong: (size: number) => hear(`(a line of ${size} bytes, left out)`),
     };
     const { stderr } = this.running;

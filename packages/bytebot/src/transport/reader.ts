@@ -1,4 +1,4 @@
-import { beforeSync, BytebotError, decode, Framer, type Event, type LineLimits } from "../wire/index.ts";
+import { beforeSync, BytebotError, decode, Framer, type Event, type Line, type LineLimits } from "../wire/index.ts";
 import type { Receiver } from "./link.ts";
 
 /** So many lines in a row that are no events: whatever writes there does not speak the wire. */
@@ -52,12 +52,12 @@ export class LineReader {
     this.state = "deaf";
   }
 
-  line(bytes: Uint8Array): void {
+  line(line: Line): void {
     if (this.state === "deaf") return;
     const { receiver } = this.options;
     let event: Event;
     try {
-      event = decode(bytes, this.limits);
+      event = decode(line, this.limits);
     } catch (error) {
       return this.stray(BytebotError.from(error));
     }

@@ -1,8 +1,8 @@
 import { BytebotError } from "./errors.ts";
 import type { LineLimits } from "./limits.ts";
 
-/** Lines shorter than this cannot break the value limit, and parsing them before the check costs nothing. */
-const SCAN_FROM = 4096;
+/** Shorter lines (of less than 4 KiB) cannot break the value limit, and parsing them before the check costs nothing. */
+const SCAN_FROM = 4096 / 3;
 const FORBIDDEN_KEYS = new Set(["__proto__", "constructor", "prototype"]);
 /** Fields that name something: refused where damaged, because a repaired id is another id. */
 const NAMING = new Set(["event_type", "id", "in_reply_to", "scope", "call_id", "loop_id", "from", "cursor", "ref"]);
@@ -10,34 +10,40 @@ const NAMING = new Set(["event_type", "id", "in_reply_to", "scope", "call_id", "
 const [SPACE, QUOTE, COMMA, BACKSLASH] = [0x20, 0x22, 0x2c, 0x5c];
 const [OPEN_BRACE, CLOSE_BRACE, OPEN_BRACKET, CLOSE_BRACKET] = [0x7b, 0x7d, 0x5b, 0x5d];
 
-/** Depth and number of values, counted on the bytes before anything is parsed (rule FRM-6). */
-export function scan(bytes: Uint8Array, limits: LineLimits): void {
-  if (bytes.length < SCAN_FROM) return;
+/** Depth and number of values, counted on the text before anything is parsed (rule FRM-6). */
+export function scan(line: string, limits: LineLimits): void {
+  if (line.length < SCAN_FROM) return;
   let depth = 0;
   let values = 1;
-  let inString = false;
   let last = 0;
-  for (let at = 0; at < bytes.length; at++) {
-    const byte = bytes[at]!;
-    if (inString) {
-      if (byte === BACKSLASH) at++;
-      else if (byte === QUOTE) inString = false;
-      continue;
-    }
-    if (byte <= SPACE) continue;
-    if (byte === QUOTE) inString = true;
-    else if (byte === COMMA) values++;
-    else if (byte === OPEN_BRACE || byte === OPEN_BRACKET) {
+  for (let at = 0; at < line.length; at++) {
+    const char = line.charCodeAt(at);
+    if (char <= SPACE) continue;
+    if (char === QUOTE) {
+      at = endOfString(line, at);
+      if (at === -1) return; // no JSON: the parser says so
+    } else if (char === COMMA) values++;
+    else if (char === OPEN_BRACE || char === OPEN_BRACKET) {
       if (++depth > limits.depth) throw tooDeep(limits);
       values++; // its first member, taken back where it has none
-    } else if (byte === CLOSE_BRACE || byte === CLOSE_BRACKET) {
+    } else if (char === CLOSE_BRACE || char === CLOSE_BRACKET) {
       depth--;
       if (last === OPEN_BRACE || last === OPEN_BRACKET) values--;
     }
     if (values > limits.values + 1) throw tooMany(limits);
-    last = byte;
+    last = char;
   }
   if (values > limits.values) throw tooMany(limits);
+}
+
+/** Where the string that starts here ends: at a quote after an even number of backslashes. */
+function endOfString(line: string, start: number): number {
+  for (let end = line.indexOf('"', start + 1); end !== -1; end = line.indexOf('"', end + 1)) {
+    let before = end;
+    while (line.charCodeAt(before - 1) === BACKSLASH) before--;
+    if ((end - before) % 2 === 0) return end;
+  }
+  return -1;
 }
 
 /**
@@ -63,10 +69,7 @@ interface Walk {
 function visit(container: object, walk: Walk, depth: number, where: string): void {
   if (depth > walk.limits.depth) throw tooDeep(walk.limits);
   walk.values++;
-  if (walk.freeze) {
-    if (Object.isFrozen(container) && frozenByUs.has(container)) return;
-    checkShape(container, where);
-  }
+  if (walk.freeze) checkShape(container, where);
   if (Array.isArray(container)) {
     for (let index = 0; index < container.length; index++) visitValue(container, index, container[index], walk, depth);
   } else {
@@ -78,10 +81,7 @@ function visit(container: object, walk: Walk, depth: number, where: string): voi
     }
   }
   if (walk.values > walk.limits.values) throw tooMany(walk.limits);
-  if (walk.freeze) {
-    Object.freeze(container);
-    frozenByUs.add(container);
-  }
+  if (walk.freeze) Object.freeze(container);
 }
 
 function visitValue(container: object, key: string | number, value: unknown, walk: Walk, depth: number): void {
@@ -92,9 +92,6 @@ function visitValue(container: object, key: string | number, value: unknown, wal
     throw new BytebotError("invalid_event", `"${key}" holds half a character, and its object is frozen`);
   }
 }
-
-/** Containers that passed this check: an event handed on unchanged is not walked again. */
-const frozenByUs = new WeakSet<object>();
 
 /**
  * A key with a backslash is refused because it cannot be trusted: after one was read, the JSON.parse of Node 24 takes

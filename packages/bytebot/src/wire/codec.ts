@@ -1,6 +1,7 @@
 import { check, scan } from "./check.ts";
-import { encodeDelta } from "./delta.ts";
+import { decodeDelta, encodeDelta } from "./delta.ts";
 import { BytebotError } from "./errors.ts";
+import type { Line } from "./framer.ts";
 import { standard, type LineLimits } from "./limits.ts";
 
 /** Any event as it crosses the wire: `event_type` is all that is known of it (rule ENV-1). */
@@ -12,15 +13,20 @@ export interface Event {
 const utf8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 
 /**
- * One line to one event. Throws BytebotError: `parse_error` (not UTF-8, not JSON), `too_large` (over `limits`),
- * `invalid_event` (not an object, no `event_type`, or a value the wire does not carry).
+ * One line to one event; text is a line whose length was checked. Throws BytebotError: `parse_error` (not UTF-8, not
+ * JSON), `too_large` (over `limits`), `invalid_event` (not an object, no `event_type`, or a value the wire does not carry).
  */
-export function decode(line: Uint8Array, limits: LineLimits = standard): Event {
-  if (line.length > limits.line_bytes) {
-    throw new BytebotError("too_large", `a line of ${line.length} bytes; the limit is ${limits.line_bytes}`);
+export function decode(line: Line, limits: LineLimits = standard): Event {
+  if (typeof line !== "string") {
+    if (line.length > limits.line_bytes) {
+      throw new BytebotError("too_large", `a line of ${line.length} bytes; the limit is ${limits.line_bytes}`);
+    }
+    line = text(line);
   }
+  const delta = decodeDelta(line);
+  if (delta) return delta;
   scan(line, limits);
-  return parse(text(line), limits);
+  return parse(line, limits);
 }
 
 function text(line: Uint8Array): string {
@@ -45,9 +51,17 @@ function parse(line: string, limits: LineLimits): Event {
 
 /** A value that crosses in-proc: checked like a line and frozen, never serialised (rule FRM-10). */
 export function accept(value: unknown, limits: LineLimits = standard): Event {
+  if (lastAccepted && value === lastAccepted && limits === lastLimits) return lastAccepted;
   check(value, limits, true);
-  return asEvent(value);
+  const event = asEvent(value);
+  lastAccepted = event;
+  lastLimits = limits;
+  return event;
 }
+
+/** One event goes to many in a row: frozen, it is what it was, and is checked once. */
+let lastAccepted: Event | undefined;
+let lastLimits: LineLimits | undefined;
 
 function asEvent(value: Record<string, unknown>): Event {
   if (typeof value["event_type"] !== "string" || value["event_type"] === "") {

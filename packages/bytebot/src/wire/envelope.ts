@@ -1,8 +1,9 @@
 import { z } from "zod";
 import { isScope } from "./scope.ts";
 
+export const ID = /^[\x21-\x7e]{1,128}$/;
 /** Names one request, call or block of work: 1 to 128 visible ASCII characters, random, never a counter that restarts. */
-export const Id = z.string().regex(/^[\x21-\x7e]{1,128}$/, "an id is 1 to 128 visible ASCII characters");
+export const Id = z.string().regex(ID, "an id is 1 to 128 visible ASCII characters");
 export const Scope = z.string().refine(isScope, "not a scope: 1 to 8 segments of [A-Za-z0-9._@:-] or %XX, joined by /");
 /** A scope, or "*" for all of them: only in grants and filters, never on an event. */
 export const ScopePattern = z.string().refine((value) => value === "*" || isScope(value), "neither a scope nor *");

@@ -1,9 +1,12 @@
 const NEWLINE = 0x0a;
 const RETURN = 0x0d;
+const BLANK = /^[ \t]*$/;
+
+/** A line without its newline: as text, or as bytes that are only valid during the call. */
+export type Line = string | Uint8Array;
 
 export interface FrameSink {
-  /** One line without its newline; the bytes are only valid during the call. */
-  line(bytes: Uint8Array): void;
+  line(line: Line): void;
   /** A line over the limit was skipped whole; `size` is its length in bytes. */
   tooLong(size: number): void;
 }
@@ -24,16 +27,16 @@ export class Framer {
 
   push(chunk: Uint8Array, sink: FrameSink): void {
     let start = 0;
-    for (let at = chunk.indexOf(NEWLINE); at !== -1; at = chunk.indexOf(NEWLINE, start)) {
-      const part = chunk.subarray(start, at);
+    if (this.size > 0) {
+      const at = chunk.indexOf(NEWLINE);
+      if (at === -1) return this.hold(chunk);
+      this.hold(chunk.subarray(0, at));
+      this.end(sink);
       start = at + 1;
-      if (this.size === 0) this.finish(part, part.length, sink);
-      else {
-        this.hold(part);
-        this.end(sink);
-      }
     }
-    if (start < chunk.length) this.hold(chunk.subarray(start));
+    const end = chunk.lastIndexOf(NEWLINE) + 1;
+    if (end > start) this.split(chunk.subarray(start, end), sink);
+    if (Math.max(start, end) < chunk.length) this.hold(chunk.subarray(Math.max(start, end)));
   }
 
   /** The stream ended: a last record without a newline still counts (rule FRM-2). */
@@ -42,6 +45,25 @@ export class Framer {
     this.held = new Uint8Array(0);
     this.size = 0;
     this.finish(held.subarray(0, size), size, sink);
+  }
+
+  /** Whole lines, decoded together: a call for each would cost more than the lines do. */
+  private split(lines: Uint8Array, sink: FrameSink): void {
+    // None is over the limit where all of them are not.
+    const text = lines.length <= this.limit ? asText(lines) : undefined;
+    let start = 0;
+    if (text === undefined) {
+      for (let at = lines.indexOf(NEWLINE); at !== -1; at = lines.indexOf(NEWLINE, start)) {
+        this.finish(lines.subarray(start, at), at - start, sink);
+        start = at + 1;
+      }
+      return;
+    }
+    for (let at = text.indexOf("\n"); at !== -1; at = text.indexOf("\n", start)) {
+      const line = text.slice(start, text.charCodeAt(at - 1) === RETURN && at > start ? at - 1 : at);
+      start = at + 1;
+      if (!BLANK.test(line)) sink.line(line);
+    }
   }
 
   /** Room is doubled, so that a line costs its length, not its number of chunks. */
@@ -75,4 +97,15 @@ export class Framer {
 function isBlank(line: Uint8Array): boolean {
   for (const byte of line) if (byte !== 0x20 && byte !== 0x09) return false;
   return true;
+}
+
+const utf8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
+
+/** Undefined where some line is not UTF-8: then each is decoded by itself, so that the others still count. */
+function asText(lines: Uint8Array): string | undefined {
+  try {
+    return utf8.decode(lines);
+  } catch {
+    return undefined;
+  }
 }

@@ -1,6 +1,8 @@
 import { BytebotError } from "./errors.ts";
 
 const SEGMENT = /^(?:[A-Za-z0-9._@:-]|%[0-9A-F]{2}){1,128}$/;
+/** The scopes that need no second look: no escape, no segment that begins with a dot. */
+const PLAIN = /^[A-Za-z0-9_@:-][A-Za-z0-9._@:-]{0,127}(?:\/~?[A-Za-z0-9_@:-][A-Za-z0-9._@:-]{0,127}){0,7}$/;
 const MAX_BYTES = 512;
 const MAX_SEGMENTS = 8;
 
@@ -10,6 +12,7 @@ const MAX_SEGMENTS = 8;
  */
 export function isScope(value: unknown): value is string {
   if (typeof value !== "string" || value.length > MAX_BYTES) return false;
+  if (PLAIN.test(value)) return true;
   const segments = value.split("/");
   if (segments.length > MAX_SEGMENTS) return false;
   return segments.every((segment, index) =>

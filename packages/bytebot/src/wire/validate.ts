@@ -2,6 +2,7 @@ import type { z } from "zod";
 import type { Event } from "./codec.ts";
 import { isSentDelta } from "./delta.ts";
 import { BytebotError } from "./errors.ts";
+import { isQuick } from "./quick.ts";
 import { isKnown, schemas, type EventOf, type EventType } from "./events/index.ts";
 
 /**
@@ -9,7 +10,7 @@ import { isKnown, schemas, type EventOf, type EventType } from "./events/index.t
  * Throws `unknown_type` for an unknown `bb_*`, `invalid_event` naming the first field that is wrong.
  */
 export function validate(event: Event): void {
-  if (isSentDelta(event)) return;
+  if (isSentDelta(event) || isQuick(event)) return;
   const type = event.event_type;
   if (!isKnown(type)) {
     if (!type.startsWith("bb_")) return;

@@ -32,7 +32,7 @@ export function logSuite(name: string, open: () => Promise<EventLog>): void {
   test(`${name}: of six writers with one expected position one wins, the others learn where the cell is`, async () => {
     const log = await open();
     const tries = await Promise.allSettled(
-      ["a", "b", "c", "d", "e", "f"].map((id) => log.append("u", 0, entry(id, id))),
+      ["a", "b", "c", "d", "e", "f"].map(async (id) => log.append("u", 0, entry(id, id))),
     );
     const won = tries.filter(({ status }) => status === "fulfilled");
     assert.equal(won.length, 1);
@@ -117,11 +117,10 @@ export function logSuite(name: string, open: () => Promise<EventLog>): void {
     const resolved: number[] = [];
     const large = "x".repeat(200_000);
     await Promise.all(
-      Array.from({ length: 40 }, (_, n) =>
-        log
-          .append(`c${n}`, 0, entry(`e${n}`, n % 3 === 0 ? large : "small"))
-          .then(({ cursor }) => resolved.push(orderOf(cursor))),
-      ),
+      Array.from({ length: 40 }, async (_, n) => {
+        const { cursor } = await log.append(`c${n}`, 0, entry(`e${n}`, n % 3 === 0 ? large : "small"));
+        resolved.push(orderOf(cursor));
+      }),
     );
     assert.deepEqual(
       resolved,
@@ -164,9 +163,11 @@ export function logSuite(name: string, open: () => Promise<EventLog>): void {
 
   test(`${name}: an entry over its limit is refused whole, and the cell goes on`, async () => {
     const log = await open();
-    await assert.rejects(log.append("u", 0, entry("a", "x".repeat(MAX_ENTRY_BYTES))), { code: "too_large" });
+    await assert.rejects(async () => log.append("u", 0, entry("a", "x".repeat(MAX_ENTRY_BYTES))), {
+      code: "too_large",
+    });
     const many = { id: "b", events: Array.from({ length: 257 }, () => event("x")) };
-    await assert.rejects(log.append("u", 0, many), { code: "too_large" });
+    await assert.rejects(async () => log.append("u", 0, many), { code: "too_large" });
     await log.append("u", 0, entry("c", "fits"));
     assert.deepEqual(texts(await all(log.read("u", 0))), ["fits"]);
     await log.close();
@@ -180,6 +181,6 @@ export function logSuite(name: string, open: () => Promise<EventLog>): void {
     assert.deepEqual(await log.getBlob("u", ref), bytes);
     await assert.rejects(log.getBlob("v", ref), { code: "not_found" }, "never by the hash alone");
     await log.close();
-    await assert.rejects(log.append("u", 0, entry("a", "late")), { code: "unavailable" });
+    await assert.rejects(async () => log.append("u", 0, entry("a", "late")), { code: "unavailable" });
   });
 }

@@ -78,8 +78,8 @@ export const sabotages: readonly Sabotage[] = [
   {
     name: "a refused entry forgets what was acknowledged before it (LOG-4)",
     file: "hub/given-up.ts",
-    find: "conversation.seen.keep(({ answer }) => answer !== undefined && !unsaid.has(answer));",
-    replace: "conversation.seen.keep(() => false);",
+    find: "seen.keep(({ answer }) => answer !== undefined && !unsaid.has(answer));",
+    replace: "seen.keep(() => false);",
   },
   {
     name: "a refused entry leaves its askers without an answer (LOG-4)",
@@ -163,8 +163,8 @@ export const sabotages: readonly Sabotage[] = [
   {
     name: "the last result wins, not the first (TOL-5)",
     file: "hub/results.ts",
-    find: "  conversation.calls.delete(call.id);\n  core.drop(call.id);\n",
-    replace: "  setImmediate;\n",
+    find: "  conversation.calls.delete(call.id);\n  if (!core.drop(call.id)) core.effect",
+    replace: "  core.effect",
   },
   {
     name: "a call runs whatever the person answered (POL-2)",

@@ -33,12 +33,11 @@ export function toolName(text: string): string {
 
 /** Content deeper than this is in no transcript (rule FRM-6). */
 const MAX_DEPTH = 48;
-const utf8 = new TextEncoder();
 
 /** JSON of a size and depth that may be parsed. Throws `Malformed`, saying that `what` is not. */
 export function parseJson(text: string, what: string): unknown {
   try {
-    scan(utf8.encode(text), { ...wide, depth: MAX_DEPTH });
+    scan(text, { ...wide, depth: MAX_DEPTH });
     return JSON.parse(text);
   } catch {
     throw new Malformed(`${what} is not JSON, or deeper or larger than allowed`);

@@ -1,0 +1,21 @@
+import type { Link } from "../transport/index.ts";
+import type { Event } from "../wire/index.ts";
+import type { Offer } from "./grants.ts";
+import type { Inbox } from "./inbox.ts";
+import type { Ended } from "./options.ts";
+import type { Outlet } from "./outlet.ts";
+
+/** A connection as the runner keeps it, from its opening to its close. */
+export interface Open {
+  offer: Offer;
+  link: Link | undefined;
+  outlet: Outlet | undefined;
+  /** What came before `connect` had answered with the link. */
+  early: Event[];
+  inbox: Inbox;
+  ready: PromiseWithResolvers<void>;
+  closed: PromiseWithResolvers<Ended>;
+  expected: boolean;
+  /** Lines so far that were no events. */
+  faults: number;
+}
