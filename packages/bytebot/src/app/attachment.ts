@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { offer, type Attached, type Ended, type Hub, type Offer } from "../hub/index.ts";
 import { BytebotError } from "../wire/index.ts";
-import type { Reached } from "./reach.ts";
+import type { Reached } from "./reached.ts";
 
 /** Five crashes in five minutes, and it is left alone. */
 const CRASHES = 5;

@@ -2,7 +2,8 @@ import type { Hub, Offer } from "../hub/index.ts";
 import { BytebotError, type Kind } from "../wire/index.ts";
 import { Attachment } from "./attachment.ts";
 import { normalize, type AttachOptions, type Component } from "./component.ts";
-import { reach, type Reached } from "./reach.ts";
+import { reach } from "./reach.ts";
+import type { Reached } from "./reached.ts";
 
 /** A component of the app. */
 export interface Attached {

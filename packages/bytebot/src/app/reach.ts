@@ -2,26 +2,11 @@ import { basename } from "node:path";
 import { pathToFileURL } from "node:url";
 import { parseReference, resolve } from "../resolve/index.ts";
 import { loadInproc, startInproc, type Main } from "../sdk/ambient.ts";
-import { child, inprocPair, startChild, type ChildStreams, type Connect, type Link } from "../transport/index.ts";
+import { child, inprocPair, startChild, type Connect, type Link } from "../transport/index.ts";
 import { BytebotError, type Kind } from "../wire/index.ts";
 import type { ByManifest, ByReference, InProcess } from "./component.ts";
+import type { Reached } from "./reached.ts";
 import { dialed, reachUrl } from "./url.ts";
-
-/** A component whose manifest is read: what it is, and how to open a connection to it, as often as needed. */
-export interface Reached {
-  name: string;
-  kind: Kind | undefined;
-  scopes: readonly string[] | undefined;
-  /** A child process that may be started again when it dies. */
-  restartable: boolean;
-  /** Reached by a URL: its tools ask before they run, until the app's policy says otherwise. */
-  remote?: boolean;
-  /** In this process: settles when its `main` has ended, with what it threw. */
-  outcome?: Promise<BytebotError | undefined>;
-  connect: Connect;
-  /** A child process: starts one and leaves its bytes to the caller, for whoever has to see them. */
-  start?: (signal: AbortSignal, onStderr: (line: string) => void) => Promise<ChildStreams>;
-}
 
 export interface ReachOptions {
   base: string;

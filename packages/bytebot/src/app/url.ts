@@ -3,7 +3,7 @@ import { MANIFEST_FILE, parseManifest, type HttpEntry, type Manifest } from "../
 import { Client, DialedLink, textOf, type Connect } from "../transport/index.ts";
 import { BytebotError } from "../wire/index.ts";
 import type { ByReference } from "./component.ts";
-import type { Reached } from "./reach.ts";
+import type { Reached } from "./reached.ts";
 
 const MANIFEST_BYTES = 256 * 1024;
 const MANIFEST_MS = 5000;

@@ -1,5 +1,5 @@
 import { setTimeout } from "node:timers/promises";
-import type { Reached } from "../app/reach.ts";
+import type { Reached } from "../app/reached.ts";
 import type { ChildStreams } from "../transport/index.ts";
 import { BytebotError, encode, Framer, wide, type Event } from "../wire/index.ts";
 import type { Received, Trace } from "./trace.ts";

@@ -1,4 +1,4 @@
-import type { Reached } from "../app/reach.ts";
+import type { Reached } from "../app/reached.ts";
 import type { Event } from "../wire/index.ts";
 import { openChannel, type Channel, type Ear, type Raw } from "./channel.ts";
 import { Inapplicable, Unmet } from "./check.ts";

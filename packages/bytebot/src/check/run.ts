@@ -1,4 +1,4 @@
-import type { Reached } from "../app/reach.ts";
+import type { Reached } from "../app/reached.ts";
 import { BytebotError } from "../wire/index.ts";
 import { Inapplicable, Unmet, type Check, type Outcome } from "./check.ts";
 import { Stage, type Subject } from "./stage.ts";

@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import type { Reached } from "../app/reach.ts";
+import type { Reached } from "../app/reached.ts";
 import { as, BytebotError, type Event, type Kind, type Sync, type ToolRegister } from "../wire/index.ts";
 import { Inapplicable, Unmet, type Gate } from "./check.ts";
 import { acknowledge } from "./manners.ts";

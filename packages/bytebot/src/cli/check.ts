@@ -1,4 +1,5 @@
-import { reach, type Reached } from "../app/reach.ts";
+import { reach } from "../app/reach.ts";
+import type { Reached } from "../app/reached.ts";
 import { checks, run, summed, told, toldSummary, type Outcome } from "../check/index.ts";
 import { kinds, type Kind } from "../wire/index.ts";
 import { parse, type Command } from "./command.ts";

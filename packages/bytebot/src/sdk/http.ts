@@ -1,4 +1,5 @@
 import { randomUUID } from "node:crypto";
+import { setTimeout as sleep } from "node:timers/promises";
 import {
   DialedLink,
   Endpoint,
@@ -145,7 +146,7 @@ export async function dialHttp(main: Main, options: DialHttpOptions): Promise<vo
     }
     if (signal.aborted || !dialed.wasLost) return;
     if (dialed.synced) wait = FIRST_WAIT_MS;
-    await pause(wait, signal);
+    await sleep(wait, undefined, { signal }).catch(() => undefined);
     if (signal.aborted) return;
   }
 }
@@ -182,18 +183,6 @@ class Dialed {
       closed: (reason) => receiver.closed(reason),
     };
   }
-}
-
-function pause(ms: number, signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    const timer = setTimeout(done, ms);
-    signal.addEventListener("abort", done, { once: true });
-    function done(): void {
-      clearTimeout(timer);
-      signal.removeEventListener("abort", done);
-      resolve();
-    }
-  });
 }
 
 function needsToken(host: string): BytebotError {

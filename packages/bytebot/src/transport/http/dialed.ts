@@ -1,4 +1,5 @@
 import type { IncomingMessage } from "node:http";
+import { setTimeout as sleep } from "node:timers/promises";
 import {
   BytebotError,
   decode,
@@ -259,22 +260,9 @@ export class DialedLink implements Link {
           const message = `${this.name} could not be reached at its ${what} for ${RETURN_MS / 1000} s: ${error.message}`;
           throw new BytebotError("unavailable", message, { cause: error });
         }
-        await this.pause(pause);
+        await sleep(pause, undefined, { signal: this.ended.signal }).catch(() => undefined);
       }
     }
-  }
-
-  private pause(ms: number): Promise<void> {
-    const { signal } = this.ended;
-    return new Promise((resolve) => {
-      const timer = setTimeout(done, ms);
-      signal.addEventListener("abort", done, { once: true });
-      function done(): void {
-        clearTimeout(timer);
-        signal.removeEventListener("abort", done);
-        resolve();
-      }
-    });
   }
 
   private async finish(reason: string): Promise<void> {
