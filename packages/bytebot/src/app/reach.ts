@@ -3,7 +3,7 @@ import { pathToFileURL } from "node:url";
 import { parseReference, resolve } from "../resolve/index.ts";
 import { loadInproc, startInproc, type Main } from "../sdk/ambient.ts";
 import { child, inprocPair, startChild, type Connect, type Link } from "../transport/index.ts";
-import { BytebotError, type Kind } from "../wire/index.ts";
+import { BytebotError } from "../wire/index.ts";
 import type { ByManifest, ByReference, InProcess } from "./component.ts";
 import type { Reached } from "./reached.ts";
 import { dialed, reachUrl } from "./url.ts";
