@@ -1,7 +1,7 @@
 import type { BytebotError, Event } from "../wire/index.ts";
 import type { Core } from "./core.ts";
 import type { Batch } from "./effects.ts";
-import { reply } from "./seen.ts";
+import { forget, reply } from "./seen.ts";
 import type { Asker, Conversation } from "./state.ts";
 
 /**
@@ -60,7 +60,7 @@ function answerAll(core: Core, conversation: Conversation, error: BytebotError):
   const fail = (to: Asker, type: string, more: Record<string, unknown> = {}): void => {
     const answer = { event_type: type, in_reply_to: to.id, scope, success: false, error: error.toWire(), ...more };
     reply(core, conversation, to, answer);
-    conversation.seen.delete(`${to.component} ${to.id}`);
+    forget(conversation, to.component, to.id);
   };
   const publish = (event: Event): void =>
     core.effect(scope, { type: "publish", event: { ...event, scope, ts: core.now } });
