@@ -1,8 +1,9 @@
-import { BytebotError, type Block, type Event, type ToolCallRequest } from "../wire/index.ts";
+import { BytebotError, tenantOf, type Block, type Event, type ToolCallRequest } from "../wire/index.ts";
 import type { Core } from "./core.ts";
 import { decide } from "./policy.ts";
 import { open } from "./questions.ts";
 import { refused } from "./results.ts";
+import { checkHere, type Outcome } from "./schema.ts";
 import { asker } from "./seen.ts";
 import type { Call, Conversation, Synced, Tool } from "./state.ts";
 import { canonical, findTool, idOf, servedBy } from "./tools.ts";
@@ -33,19 +34,31 @@ export function begin(core: Core, conversation: Conversation, call: Call, refusa
   const { tool } = call;
   if (refusal !== undefined) return refused(core, conversation, call, "error", refusal);
   if (!tool) return refused(core, conversation, call, "error", `There is no tool "${call.modelName}" in this request.`);
+  const outcome = checkHere(tool.schema, call.input);
+  if (outcome) return checked(core, conversation, call, tool, outcome);
+  call.state = "checking";
+  const by = tenantOf(conversation.scope);
+  core.check({ by, schemas: [tool.schema.text], values: [call.input] }, (answer) => {
+    // An interrupt may have ended it meanwhile.
+    if (call.state === "checking" && conversation.calls.get(call.id) === call)
+      checked(core, conversation, call, tool, answer);
+  });
+  core.settle(conversation);
+}
+
+/** Its arguments are checked: it runs, asks, or ends. */
+function checked(core: Core, conversation: Conversation, call: Call, tool: Tool, outcome: Outcome): void {
+  if (outcome.result === "wrong")
+    return refused(core, conversation, call, "error", `The arguments do not fit the tool's schema. ${outcome.why}`);
+  if (outcome.result === "unusable") {
+    const why = `The arguments could not be checked, so it did not run: the schema of ${idOf(tool)}: ${outcome.why}`;
+    return refused(core, conversation, call, "error", why);
+  }
   const server = servedBy(core, tool.componentId);
   if (!server || !isCurrent(core, tool)) {
-    return refused(
-      core,
-      conversation,
-      call,
-      "error",
-      `The tool "${call.modelName}" was removed or changed since it was offered.`,
-    );
+    const why = `The tool "${call.modelName}" was removed or changed since it was offered.`;
+    return refused(core, conversation, call, "error", why);
   }
-  const wrong = tool.validate(call.input);
-  if (wrong !== undefined)
-    return refused(core, conversation, call, "error", `The arguments do not fit the tool's schema. ${wrong}`);
   const decision = decide(core.policy, tool, conversation.scope, server.grant.askFirst);
   if (decision === "deny")
     return refused(core, conversation, call, "denied", "The policy of this app does not allow this call.");
@@ -53,6 +66,7 @@ export function begin(core: Core, conversation: Conversation, call: Call, refusa
     return run(core, conversation, call, server);
   const approval = { name: idOf(tool), input: call.input, tool_hash: tool.hash };
   const fields = { prompt: `Run ${approval.name}?`, options: ["once", "scope", "deny"], approval, call_id: call.id };
+  call.state = "asking";
   open(core, conversation, { type: "approval", call }, fields);
 }
 

@@ -40,7 +40,7 @@ export function sync(core: Core, id: ConnectionId, event: Sync): void {
     primary: others.some((other) => other.grant.kind === event.kind && other.grant.primary),
     controller: others.some((other) => other.grant.controller),
   });
-  const synced: Synced = { state: "synced", id, offer, grant, joining: new Set(), resume };
+  const synced: Synced = { state: "synced", id, offer, grant, joining: new Set(), resume, registering: 0 };
   core.connections.set(id, synced);
   core.relist();
   const limits = limitsFor(grant.kind);

@@ -1,9 +1,10 @@
-import { cellOf, RESULT_BYTES, tenantOf, type BytebotError, type Event } from "../wire/index.ts";
+import { BytebotError, cellOf, RESULT_BYTES, tenantOf, type Event } from "../wire/index.ts";
 import { Recent } from "./recent.ts";
 import { MAX_ENTRY_EVENTS } from "../log/index.ts";
 import type { Batch, ConnectionId, Effect } from "./effects.ts";
 import type { PolicyRule, Sync } from "../wire/index.ts";
-import type { Call, Connection, Conversation, Pending, Resume, Synced, Tool } from "./state.ts";
+import type { Outcome } from "./schema.ts";
+import type { Call, Checking, Connection, Conversation, Pending, Resume, Synced, Tool } from "./state.ts";
 
 /** What the core takes from outside, so that a run can be repeated. Times in milliseconds. */
 export interface CoreOptions {
@@ -28,6 +29,8 @@ export interface CoreLimits {
   questionMs: number;
   /** What a cancelled piece of work may still take. */
   graceMs: number;
+  /** A check by a schema that may take long. */
+  schemaMs: number;
   attempts: number;
   retryMs: number;
   maxRetryMs: number;
@@ -55,6 +58,7 @@ export const defaultLimits: CoreLimits = {
   toolMs: 60_000,
   questionMs: 300_000,
   graceMs: 1000,
+  schemaMs: 500,
   attempts: 3,
   retryMs: 500,
   maxRetryMs: 60_000,
@@ -74,7 +78,11 @@ export type Happened =
   | { type: "call_ended"; conversation: Conversation; call: Call }
   | { type: "approval_answered"; conversation: Conversation; call: Call; choice: string; outcome: string };
 
+/** Of one connection, at once. */
+const MAX_CHECKS = 100;
 const MAX_ENDED = 1000;
+
+type Of = NonNullable<Checking["of"]>;
 
 /**
  * The Hub's state and the outputs of the step it is in. Pure: no clock, no I/O, no randomness of its own; the same
@@ -91,6 +99,8 @@ export class Core {
   readonly ended = new Recent<string, Pick<Pending, "to" | "scope">>(MAX_ENDED);
   /** Where an open question is, by its id. */
   readonly questions = new Map<string, Conversation>();
+  /** What goes on when a check in the schemas' thread has its outcome, by the check's id. */
+  readonly checks = new Map<string, Checking>();
   /** By component id, in the order of registration. */
   readonly tools = new Map<string, Tool[]>();
   policy: PolicyRule[];
@@ -153,6 +163,26 @@ export class Core {
   send(scope: string | undefined, to: ConnectionId, event: Event, like?: Event): void {
     event["ts"] = this.now;
     this.effect(scope, { type: "send", to, event, ...(like ? { like } : {}) });
+  }
+
+  /**
+   * Checks values by schemas in the thread for costly ones, then goes on with the outcome: what `goOn` throws is told to
+   * `of`, whoever asked. `by`: whose turn it is there (rule TOL-7).
+   */
+  check(
+    { by, schemas, values = [], of }: { by: string; schemas: readonly string[]; values?: readonly unknown[]; of?: Of },
+    goOn: (outcome: Outcome) => void,
+  ): void {
+    if (of) {
+      const own = [...this.checks.values()].filter((checking) => checking.of?.connection === of.connection);
+      if (own.length >= MAX_CHECKS)
+        throw new BytebotError("overloaded", `${MAX_CHECKS} schemas of this connection are being checked`, {
+          retryable: true,
+        });
+    }
+    const id = this.newId("s");
+    this.checks.set(id, { of, goOn });
+    this.effect(undefined, { type: "check", id, by, schemas, values });
   }
 
   /** Asks whoever works on this request or call to stop (rule INT-3). */

@@ -28,7 +28,9 @@ export type Effect =
   | { type: "fault"; error: unknown }
   /** Bytes of a blob, a wish for them, or the end of either. */
   | { type: "blob"; from: ConnectionId; event: Event }
-  | { type: "history"; to: ConnectionId; event: Event };
+  | { type: "history"; to: ConnectionId; event: Event }
+  /** Checks by schemas that may take long, in a thread of their own; answered by the input `checked` under the same id. */
+  | { type: "check"; id: string; by: string; schemas: readonly string[]; values: readonly unknown[] };
 
 /**
  * One step's outcome for one cell: first the events are appended, in one entry; then, and only if that was committed,

@@ -18,6 +18,7 @@ import { page } from "./page.ts";
 import { present, SENT_ON, shownAs } from "./present.ts";
 import { Readers, type Watcher } from "./readers.ts";
 import { replay, resumeAfter } from "./replay.ts";
+import { SchemaThread } from "./schema-thread.ts";
 import { step, type StepInput } from "./step.ts";
 import { systemClock, Timers, type Clock } from "./timers.ts";
 
@@ -41,6 +42,7 @@ export class Hub {
   private readonly cells: Cells;
   private readonly readers: Readers;
   private readonly timers: Timers;
+  private readonly schemas: SchemaThread;
   private readonly clock: Clock;
   private readonly open = new Map<ConnectionId, Open>();
   private readonly inputs: StepInput[] = [];
@@ -68,6 +70,7 @@ export class Hub {
       full: (cell) => this.input({ type: "base", cell }),
       fault: (error) => this.fault(error),
     });
+    this.schemas = new SchemaThread(this.core.limits.schemaMs);
     this.timers = new Timers(this.clock, (key) => this.input({ type: "timer", key }));
     this.readers = new Readers(this.core, {
       outlet: (id) => this.open.get(id)?.outlet,
@@ -155,6 +158,7 @@ export class Hub {
     this.timers.clearAll();
     this.readers.watchers.clear();
     await this.blobs.close();
+    await this.schemas.close();
     await this.log.close();
   }
 
@@ -302,6 +306,10 @@ export class Hub {
         return this.fault(effect.error);
       case "blob":
         return this.blobs.receive(effect.from, effect.event);
+      case "check": {
+        const { id, by, schemas, values } = effect;
+        return this.schemas.check(by, { schemas, values }, (outcome) => this.input({ type: "checked", id, outcome }));
+      }
       case "history":
         return this.history(effect.to, effect.event as HistoryRequest & Event);
     }

@@ -1,6 +1,7 @@
 import type {
   Block,
   Event,
+  InputReply,
   Message,
   ModelTool,
   StopReason,
@@ -15,6 +16,7 @@ import type { Weight } from "./fit.ts";
 import type { Place, Rendered } from "./incremental.ts";
 import type { Recent } from "./recent.ts";
 import type { XmlAnswer } from "./xml.ts";
+import type { Outcome, Schema } from "./schema.ts";
 
 /** A connection's life: new (nothing said yet) → synced (granted) → gone from the map. */
 export type Connection =
@@ -28,6 +30,8 @@ export type Connection =
       joining: Set<string>;
       /** It asked for what is older: undefined where it did not. */
       resume: Resume | undefined;
+      /** Its registrations whose schemas are being checked: a later one waits for them. */
+      registering: number;
     };
 export type Synced = Extract<Connection, { state: "synced" }>;
 
@@ -50,7 +54,7 @@ export interface Tool {
   component: string;
   modelName: string;
   hash: string;
-  validate: (input: unknown) => string | undefined;
+  schema: Schema;
 }
 
 /** Who waits for the answer to which request of its own. */
@@ -87,8 +91,8 @@ export interface Call {
   modelName: string;
   input: unknown;
   loopId: string | undefined;
-  /** asking: a person decides; running: sent; waiting: its link was lost and it may go out again; done. */
-  state: "asking" | "running" | "waiting" | "done";
+  /** checking: its arguments are, by the schemas' thread; asking: a person decides; running: sent; waiting: its link was lost and it may go out again; done. */
+  state: "checking" | "asking" | "running" | "waiting" | "done";
   to: ConnectionId | undefined;
   /** Milliseconds since 1970; undefined while its clock stands still for a question. */
   deadline: number | undefined;
@@ -165,6 +169,9 @@ export interface Turn {
 export interface Question {
   id: string;
   event: Event;
+  schema: Schema | undefined;
+  /** Answers that wait until the one before them is checked; undefined: none is being checked. */
+  checking: { connection: ConnectionId; reply: InputReply }[] | undefined;
   asker:
     | { type: "call"; connection: ConnectionId; component: string; request: string; call: Call }
     | { type: "context"; connection: ConnectionId; component: string; request: string }
@@ -195,6 +202,12 @@ export interface Conversation {
   graceAt: number | undefined;
   /** Approved for this conversation: tool hash. */
   approved: Set<string>;
+}
+
+/** A check in the schemas' thread. `of`: who is told when it comes to nothing. */
+export interface Checking {
+  of: { connection: ConnectionId; inReplyTo: string } | undefined;
+  goOn: (outcome: Outcome) => void;
 }
 
 /** What a request of the Hub's is for, by its id. An answer counts only from the connection it went to. */

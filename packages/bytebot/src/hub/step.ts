@@ -23,7 +23,9 @@ import { interrupt, turnRequest, userEvent } from "./input.ts";
 import { arrive, joined } from "./join.ts";
 import { timer } from "./deadlines.ts";
 import * as questions from "./questions.ts";
+import * as replies from "./replies.ts";
 import * as results from "./results.ts";
+import type { Outcome } from "./schema.ts";
 import { seenBefore } from "./seen.ts";
 import type { Conversation, Synced, Turn } from "./state.ts";
 import { stopChildren } from "./stop.ts";
@@ -43,7 +45,8 @@ export type StepInput =
   /** The cell's log is full: it begins anew with what it has come to. */
   | { type: "base"; cell: string }
   | { type: "log_failed"; cell: string; lost: readonly Batch[]; error: BytebotError }
-  | { type: "timer"; key: string };
+  | { type: "timer"; key: string }
+  | { type: "checked"; id: string; outcome: Outcome };
 
 /** The pure core: one input at one time, and what follows from it. */
 export function step(core: Core, now: number, input: StepInput): Batch[] {
@@ -74,6 +77,21 @@ function begin(core: Core, input: StepInput): void {
       return giveUp(core, input.cell, input.lost, input.error);
     case "timer":
       return timer(core, input.key);
+    case "checked":
+      return checked(core, input.id, input.outcome);
+  }
+}
+
+/** The schemas' thread has answered: whoever waited for it goes on. */
+function checked(core: Core, id: string, outcome: Outcome): void {
+  const checking = core.checks.get(id);
+  core.checks.delete(id);
+  try {
+    checking?.goOn(outcome);
+  } catch (error) {
+    if (!(error instanceof BytebotError)) core.effect(undefined, { type: "fault", error });
+    const of = checking?.of;
+    if (of && core.connections.has(of.connection)) core.refuse(of.connection, BytebotError.from(error), of.inReplyTo);
   }
 }
 
@@ -245,7 +263,7 @@ function deliver(core: Core, connection: Synced, event: Event): void {
     case "interrupt":
       return interrupt(core, connection, typed("interrupt", event));
     case "input_reply":
-      return questions.answer(core, connection, typed("input_reply", event));
+      return replies.answer(core, connection, typed("input_reply", event));
     case "bb_input_request":
       return questions.ask(core, connection, typed("bb_input_request", event));
     case "bb_tool_register":

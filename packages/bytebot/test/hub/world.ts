@@ -70,6 +70,16 @@ export class Peer {
     return found;
   }
 
+  /** Until it has so many of this type: for what another thread decides, in its own time. */
+  async gets(type: string, count = 1): Promise<Event> {
+    const deadline = AbortSignal.timeout(15_000);
+    while (this.all(type).length < count) {
+      deadline.throwIfAborted();
+      await new Promise((resolve) => setTimeout(resolve, 1));
+    }
+    return this.all(type)[count - 1]!;
+  }
+
   /** The text that its deltas and joined blocks add up to, the newest attempt of each round. */
   text(): string {
     return this.all("infer_chunk")
