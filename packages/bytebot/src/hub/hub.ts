@@ -14,7 +14,7 @@ import { Intake } from "./intake.ts";
 import type { Open } from "./open.ts";
 import type { Attached, HubOptions } from "./options.ts";
 import { Outlet } from "./outlet.ts";
-import { page } from "./page.ts";
+import { Pages } from "./pages.ts";
 import { present, SENT_ON, shownAs } from "./present.ts";
 import { Readers, type Watcher } from "./readers.ts";
 import { replay, resumeAfter } from "./replay.ts";
@@ -43,6 +43,7 @@ export class Hub {
   private readonly readers: Readers;
   private readonly timers: Timers;
   private readonly schemas: SchemaThread;
+  private readonly pages: Pages;
   private readonly clock: Clock;
   private readonly open = new Map<ConnectionId, Open>();
   private readonly inputs: StepInput[] = [];
@@ -71,6 +72,7 @@ export class Hub {
       fault: (error) => this.fault(error),
     });
     this.schemas = new SchemaThread(this.core.limits.schemaMs);
+    this.pages = new Pages(this.log);
     this.timers = new Timers(this.clock, (key) => this.input({ type: "timer", key }));
     this.readers = new Readers(this.core, {
       outlet: (id) => this.open.get(id)?.outlet,
@@ -183,6 +185,7 @@ export class Hub {
     if (!open) return;
     this.open.delete(id);
     open.outlet?.close();
+    this.pages.forget(id);
     const untold = open.faults - MAX_FAULTS_TOLD;
     if (untold > 0) this.report(`${open.offer.name}: ${untold} more lines that were no events`);
     this.blobs.closed(id);
@@ -343,10 +346,13 @@ export class Hub {
 
   private history(to: ConnectionId, request: HistoryRequest & Event): void {
     const result = { event_type: "bb_history_result", in_reply_to: request.id, scope: request.scope };
-    page(this.log, request).then(
-      (found) => this.send(to, { ...result, success: true, ...found }),
-      (error: unknown) => this.send(to, { ...result, success: false, error: BytebotError.from(error).toWire() }),
-    );
+    this.pages.ask(to, request, (outcome) => {
+      const failed = outcome instanceof BytebotError;
+      this.send(
+        to,
+        failed ? { ...result, success: false, error: outcome.toWire() } : { ...result, success: true, ...outcome },
+      );
+    });
   }
 
   private replay(to: ConnectionId): void {
