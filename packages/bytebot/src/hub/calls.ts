@@ -55,10 +55,8 @@ function checked(core: Core, conversation: Conversation, call: Call, tool: Tool,
     return refused(core, conversation, call, "error", why);
   }
   const server = servedBy(core, tool.componentId);
-  if (!server || !isCurrent(core, tool)) {
-    const why = `The tool "${call.modelName}" was removed or changed since it was offered.`;
-    return refused(core, conversation, call, "error", why);
-  }
+  if (!server || !isCurrent(core, tool))
+    return refused(core, conversation, call, "error", removed(call, "was offered"));
   const decision = decide(core.policy, tool, conversation.scope, server.grant.askFirst);
   if (decision === "deny")
     return refused(core, conversation, call, "denied", "The policy of this app does not allow this call.");
@@ -103,18 +101,32 @@ export function approvalGiven(
       why ?? "The person did not allow this call.",
     );
   } else if (server) run(core, conversation, call, server);
-  else
-    refused(
-      core,
-      conversation,
-      call,
-      "error",
-      `The tool "${call.modelName}" was removed or changed since it was asked for.`,
-    );
+  else refused(core, conversation, call, "error", removed(call, "was asked for"));
+}
+
+/** Runs it, or leaves it queued until its tenant has room (rule QTA-2). */
+function run(core: Core, conversation: Conversation, call: Call, server: Synced): void {
+  if (core.tenants.enter(conversation, "call")) return runNow(core, conversation, call, server);
+  call.state = "queued";
+  core.settle(conversation);
+}
+
+/** Its conversation's turn has come: the first of its calls that wait runs, the others wait again. */
+export function runNext(core: Core, conversation: Conversation): void {
+  const [first, second] = [...conversation.calls.values()].filter(({ state }) => state === "queued");
+  if (!first) return;
+  if (second) core.tenants.wait(conversation, "call");
+  const server = first.tool && isCurrent(core, first.tool) ? servedBy(core, first.tool.componentId) : undefined;
+  if (server) runNow(core, conversation, first, server);
+  else refused(core, conversation, first, "error", removed(first, "was offered"));
+}
+
+function removed(call: Call, since: string): string {
+  return `The tool "${call.modelName}" was removed or changed since it ${since}.`;
 }
 
 /** Logs the request, then sends it: nothing else executes anything. */
-function run(core: Core, conversation: Conversation, call: Call, server: Synced): void {
+function runNow(core: Core, conversation: Conversation, call: Call, server: Synced): void {
   const { scope } = conversation;
   const timeout = call.tool?.definition.timeout_ms ?? core.limits.toolMs;
   call.deadline = core.now + timeout;
@@ -134,7 +146,7 @@ function run(core: Core, conversation: Conversation, call: Call, server: Synced)
 function dispatch(core: Core, conversation: Conversation, call: Call, server: Synced, request: Event): void {
   call.state = "running";
   call.to = server.id;
-  core.pending.set(call.id, { to: server.id, scope: conversation.scope, kind: "call" });
+  core.expect(call.id, server.id, conversation.scope, "call");
   core.effect(conversation.scope, { type: "send", to: server.id, event: request });
   if (call.deadline !== undefined)
     core.effect(conversation.scope, { type: "timer", key: `call:${call.id}`, at: call.deadline });

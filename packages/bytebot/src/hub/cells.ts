@@ -83,6 +83,10 @@ export class Cells {
     return cell === undefined || (cell.state === "idle" && cell.waiting.length === 0);
   }
 
+  get size(): number {
+    return this.cells.size;
+  }
+
   /** Resolves with true when nothing waits for the log; with false where the log has not answered in `ms`. */
   async settled(ms: number): Promise<boolean> {
     const late = Promise.withResolvers<void>();

@@ -21,7 +21,7 @@ export function giveUp(core: Core, cell: string, lost: readonly Batch[], error: 
     if (conversation.turn) loops.set(conversation.turn.loopId, scope);
     stopWork(core, conversation);
     answerAll(core, conversation, error);
-    for (const kind of ["grace", "retry"]) core.effect(scope, { type: "clear", key: `${kind}:${scope}` });
+    for (const kind of ["grace", "retry", "return"]) core.effect(scope, { type: "clear", key: `${kind}:${scope}` });
     conversation.turn = undefined;
     conversation.queue = [];
     conversation.messages = [];

@@ -14,6 +14,7 @@ import { Intake } from "./intake.ts";
 import type { Open } from "./open.ts";
 import type { Attached, HubOptions } from "./options.ts";
 import { Outlet } from "./outlet.ts";
+import { defaultQuotas } from "./quotas.ts";
 import { Pages } from "./pages.ts";
 import { present, SENT_ON, shownAs } from "./present.ts";
 import { Readers, type Watcher } from "./readers.ts";
@@ -60,6 +61,9 @@ export class Hub {
       policy: options.policy ?? [],
       contextFallback: options.contextFallback ?? false,
       limits: { ...defaultLimits, ...options.limits },
+      quotas: { ...defaultQuotas, ...options.quotas },
+      budgets: options.budgets ?? {},
+      prices: options.prices ?? {},
       resumeAfter: (resume) => resumeAfter(this.log, resume),
     });
     this.cells = new Cells({
@@ -140,9 +144,23 @@ export class Hub {
     this.core.contextExpected = expected;
   }
 
-  /** A component was detached: its tools go with it. */
+  /** How much of everything is kept in memory, by name. */
+  counts(): Record<string, number> {
+    const { open, timers, cells, pages } = this;
+    const watchers = this.readers.watchers.size;
+    return {
+      ...this.core.counts(),
+      open: open.size,
+      timers: timers.size,
+      cells: cells.size,
+      pages: pages.size,
+      watchers,
+    };
+  }
+
+  /** A component will not be back: its tools go with it, and nobody waits for it. */
   forget(componentId: string): void {
-    this.core.tools.delete(componentId);
+    this.input({ type: "forget", componentId });
   }
 
   /** Ends every link, waits for the log, and closes it. */
@@ -174,7 +192,7 @@ export class Hub {
         if (++open.faults <= MAX_FAULTS_TOLD) this.report(`${open.offer.name}: ${error.message}`);
         const fault = { event_type: "bb_error", ...error.toWire(), from: open.offer.componentId, ts: this.clock.now() };
         this.readers.observe(fault);
-        this.answer(id, { event_type: "bb_error", ...error.toWire() });
+        this.input({ type: "stray", connection: id, error });
       },
       closed: (reason) => this.gone(id, reason),
     };

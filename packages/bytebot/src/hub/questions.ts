@@ -156,6 +156,7 @@ function findCall(core: Core, connection: Synced, id: string): { conversation: C
 
 /** A call's own time stands still while a person thinks. */
 function pauseClock(core: Core, call: Call): void {
+  core.rest(call.id, 1);
   if (call.deadline === undefined) return;
   call.left = call.deadline - core.now;
   call.deadline = undefined;
@@ -163,6 +164,7 @@ function pauseClock(core: Core, call: Call): void {
 }
 
 function resumeClock(core: Core, conversation: Conversation, call: Call): void {
+  core.rest(call.id, -1);
   const another = [...conversation.questions.values()].some(
     (question) => question.asker.type === "call" && question.asker.call === call,
   );

@@ -7,9 +7,9 @@ import type {
   StopReason,
   ToolChoice,
   ToolDefinition,
-  Usage,
   WireError,
 } from "../wire/index.ts";
+import type { Bucket } from "./bucket.ts";
 import type { ConnectionId, Effect } from "./effects.ts";
 import type { Grant, Offer } from "./grants.ts";
 import type { Weight } from "./fit.ts";
@@ -20,11 +20,14 @@ import type { Outcome, Schema } from "./schema.ts";
 
 /** A connection's life: new (nothing said yet) → synced (granted) → gone from the map. */
 export type Connection =
-  | { state: "new"; id: ConnectionId; offer: Offer }
+  | { state: "new"; id: ConnectionId; offer: Offer; faults: Bucket; deaf?: true }
   | {
       state: "synced";
       id: ConnectionId;
       offer: Offer;
+      /** What it may send that is refused, before it is closed; then it is not heard any more. */
+      faults: Bucket;
+      deaf?: true;
       grant: Grant;
       /** Cells whose open state it has not been shown yet: nothing live of them until then. */
       joining: Set<string>;
@@ -91,8 +94,8 @@ export interface Call {
   modelName: string;
   input: unknown;
   loopId: string | undefined;
-  /** checking: its arguments are, by the schemas' thread; asking: a person decides; running: sent; waiting: its link was lost and it may go out again; done. */
-  state: "checking" | "asking" | "running" | "waiting" | "done";
+  /** checking: its arguments are, by the schemas' thread; asking: a person decides; queued: until its tenant has room; running: sent; waiting: its link was lost and it may go out again; done. */
+  state: "checking" | "asking" | "queued" | "running" | "waiting" | "done";
   to: ConnectionId | undefined;
   /** Milliseconds since 1970; undefined while its clock stands still for a question. */
   deadline: number | undefined;
@@ -135,11 +138,14 @@ export type Phase =
       xml: XmlAnswer | undefined;
     }
   | { step: "calling"; calls: Call[] }
+  /** Until its tenant has room for an inference, or its infer is back. */
+  | { step: "waiting" }
   | { step: "pausing" };
 
 /** What one round sends, chosen by the context or by default; a repeated attempt sends the same. */
 export interface Round {
-  infer: ConnectionId;
+  /** By its name, where the context chose one; else the primary. */
+  infer: string | undefined;
   offered: Map<string, Tool>;
   fields: {
     model?: string;
@@ -162,7 +168,6 @@ export interface Turn {
   calls: number;
   lastCall: string;
   sameCalls: number;
-  usage: Usage | undefined;
   stopping: { reason: string; until: number } | undefined;
 }
 
@@ -215,6 +220,8 @@ export interface Pending {
   to: ConnectionId;
   scope: string;
   kind: "render" | "infer" | "call";
+  /** Of a call: questions and child turns it waits for; while there are any it takes no room (rule QTA-2). */
+  resting: number;
 }
 
 export type { Block, Message, StopReason, WireError };

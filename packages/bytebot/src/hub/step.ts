@@ -13,6 +13,7 @@ import {
   type InferChunk,
 } from "../wire/index.ts";
 import { chunk } from "./blocks.ts";
+import { countFault, mustHaveRate, stray } from "./admission.ts";
 import * as calls from "./calls.ts";
 import * as connections from "./connections.ts";
 import type { Core, Happened } from "./core.ts";
@@ -29,9 +30,10 @@ import type { Outcome } from "./schema.ts";
 import { seenBefore } from "./seen.ts";
 import type { Conversation, Synced, Turn } from "./state.ts";
 import { stopChildren } from "./stop.ts";
+import type { Work } from "./tenants.ts";
 import { register } from "./tools.ts";
 import { snapshot } from "./snapshot.ts";
-import { allCallsEnded, finish, inferred, rendered } from "./turn.ts";
+import { allCallsEnded, finish, goOnWaiting, inferred, rendered } from "./turn.ts";
 
 /** Everything that can reach the core. */
 export type StepInput =
@@ -46,6 +48,8 @@ export type StepInput =
   | { type: "base"; cell: string }
   | { type: "log_failed"; cell: string; lost: readonly Batch[]; error: BytebotError }
   | { type: "timer"; key: string }
+  | { type: "forget"; componentId: string }
+  | { type: "stray"; connection: ConnectionId; error: BytebotError }
   | { type: "checked"; id: string; outcome: Outcome };
 
 /** The pure core: one input at one time, and what follows from it. */
@@ -77,6 +81,10 @@ function begin(core: Core, input: StepInput): void {
       return giveUp(core, input.cell, input.lost, input.error);
     case "timer":
       return timer(core, input.key);
+    case "forget":
+      return core.forget(input.componentId);
+    case "stray":
+      return stray(core, input.connection, input.error);
     case "checked":
       return checked(core, input.id, input.outcome);
   }
@@ -96,17 +104,35 @@ function checked(core: Core, id: string, outcome: Outcome): void {
 }
 
 function goOn(core: Core, happened: Happened): void {
-  const { conversation } = happened;
-  if (happened.type === "call_ended") {
-    stopChildren(core, conversation.scope, happened.call);
-    allCallsEnded(core, conversation);
-  } else calls.approvalGiven(core, conversation, happened.call, happened.choice, happened.outcome);
+  switch (happened.type) {
+    case "room":
+      return fill(core, happened.tenant, happened.work);
+    case "infer_settled": {
+      const all = [...core.active.values()].flatMap((set) => [...set]);
+      return all.forEach((conversation) => goOnWaiting(core, conversation, false));
+    }
+    case "call_ended":
+      stopChildren(core, happened.conversation.scope, happened.call);
+      return allCallsEnded(core, happened.conversation);
+    case "approval_answered": {
+      const { conversation, call, choice, outcome } = happened;
+      return calls.approvalGiven(core, conversation, call, choice, outcome);
+    }
+  }
+}
+
+/** A tenant has room: its conversations take it in a circle (rule QTA-2). */
+function fill(core: Core, tenant: string, work: Work): void {
+  for (let next = core.tenants.next(tenant, work); next; next = core.tenants.next(tenant, work)) {
+    if (work === "infer") goOnWaiting(core, next, true);
+    else calls.runNext(core, next);
+  }
 }
 
 /** One event from one connection. What is wrong with it goes back to its sender as `bb_error`; the link goes on (rule ERR-2). */
 function receive(core: Core, id: ConnectionId, event: Event): void {
   const connection = core.connections.get(id);
-  if (!connection) return;
+  if (!connection || connection.deaf) return;
   try {
     if (connection.state === "new") firstEvent(core, id, event);
     else {
@@ -116,6 +142,7 @@ function receive(core: Core, id: ConnectionId, event: Event): void {
   } catch (error) {
     if (!(error instanceof BytebotError)) core.effect(undefined, { type: "fault", error });
     core.refuse(id, BytebotError.from(error), nameOf(event));
+    countFault(core, connection);
     if (connection.state === "new" && event.event_type === "bb_sync") {
       core.effect(undefined, { type: "close", to: id, reason: BytebotError.from(error).message });
     }
@@ -163,6 +190,7 @@ function route(core: Core, connection: Synced, sent: Event): void {
     throw error;
   }
   const event = unstamped(sent);
+  mustHaveRate(core, connection, event);
   const scope = event["scope"];
   if (scope !== undefined && !isScope(scope))
     throw new BytebotError("invalid_event", `"scope": ${JSON.stringify(scope).slice(0, 80)} is no scope`);

@@ -1,6 +1,16 @@
 import assert from "node:assert/strict";
 import { setImmediate as turnOfTheLoop } from "node:timers/promises";
-import { Hub, offer, type Clock, type CoreLimits, type HubOptions, type Offer } from "../../src/hub/index.ts";
+import {
+  Hub,
+  offer,
+  type Budget,
+  type Clock,
+  type CoreLimits,
+  type HubOptions,
+  type Offer,
+  type Price,
+  type Quotas,
+} from "../../src/hub/index.ts";
 import { MemoryBlobs, MemoryLog, withLargeEvents, type BlobStore, type Entry } from "../../src/log/index.ts";
 import { inprocPair, type Link } from "../../src/transport/index.ts";
 import type { BytebotError, Event, Kind, PolicyRule } from "../../src/wire/index.ts";
@@ -91,6 +101,9 @@ export class Peer {
 
 export interface WorldOptions {
   limits?: Partial<CoreLimits>;
+  quotas?: Partial<Quotas>;
+  budgets?: Record<string, Budget>;
+  prices?: Record<string, Price>;
   policy?: PolicyRule[];
   contextFallback?: boolean;
   blobs?: BlobStore;
@@ -210,11 +223,17 @@ export class World {
       this.reports.filter((line) => /^(fault|peer)/.test(line)),
       [],
     );
-    if (finished) assert.equal(this.clock.waiting, 0, "nothing that ended left a timer");
+    if (finished) {
+      assert.equal(this.clock.waiting, 0, "nothing that ended left a timer");
+      const { active, pending, questions, checks, pages } = this.hub.counts();
+      assert.deepEqual({ active, pending, questions, checks, pages }, NOTHING, "nothing waits for what has ended");
+    }
     await this.hub.close();
     assert.equal(this.clock.waiting, 0, "no timer is left");
   }
 }
+
+const NOTHING = { active: 0, pending: 0, questions: 0, checks: 0, pages: 0 };
 
 export const message = (text: string, scope = "u", more: Record<string, unknown> = {}): Event => ({
   event_type: "user_event",
