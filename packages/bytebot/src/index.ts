@@ -1,4 +1,6 @@
 /** An app: a Hub and its satellites. */
+import "./node.ts";
+
 export { ByteBot, type ByteBotOptions, type SendOptions } from "./app/bytebot.ts";
 export type { Attached } from "./app/attachments.ts";
 export type { Grant } from "./app/credentials.ts";

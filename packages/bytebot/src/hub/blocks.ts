@@ -145,7 +145,7 @@ function toolUse(open: OpenBlock, sent: Block | undefined): Extract<Block, { typ
     mustFitTranscript(input);
     return { ...base, input };
   } catch {
-    return { ...base, input: null, malformed: text.slice(0, 2000) };
+    return { ...base, input: null, malformed: text.slice(0, 2000).toWellFormed() };
   }
 }
 

@@ -312,6 +312,8 @@ export class Hub {
         return this.open.get(effect.to)?.link?.limit(effect.limits);
       case "ready":
         return this.open.get(effect.to)?.ready.resolve();
+      case "not_ready":
+        return this.open.get(effect.to)?.ready.reject(effect.error);
       case "close":
         return this.end(effect.to, effect.reason, effect.bye === true);
       case "join": {

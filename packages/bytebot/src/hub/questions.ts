@@ -15,7 +15,7 @@ export function ask(core: Core, connection: Synced, event: InputRequest): void {
   if (seenBefore(core, conversation, connection, event)) return;
   if (!schema || schema.plain) return pose(core, connection, event, schema);
   const { componentId } = connection.offer;
-  const of = { connection: connection.id, inReplyTo: event.id };
+  const of = { connection: connection.id, event };
   core.check({ by: tenantOf(conversation.scope), schemas: [schema.text], of }, (outcome) => {
     try {
       if (outcome.result === "unusable") throw unusable("the question", outcome.why);

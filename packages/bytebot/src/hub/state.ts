@@ -211,7 +211,7 @@ export interface Conversation {
 
 /** A check in the schemas' thread. `of`: who is told when it comes to nothing. */
 export interface Checking {
-  of: { connection: ConnectionId; inReplyTo: string } | undefined;
+  of: { connection: ConnectionId; event: Event } | undefined;
   goOn: (outcome: Outcome) => void;
 }
 

@@ -99,7 +99,7 @@ function checked(core: Core, id: string, outcome: Outcome): void {
   } catch (error) {
     if (!(error instanceof BytebotError)) core.effect(undefined, { type: "fault", error });
     const of = checking?.of;
-    if (of && core.connections.has(of.connection)) core.refuse(of.connection, BytebotError.from(error), of.inReplyTo);
+    if (of && core.connections.has(of.connection)) refuse(core, of.connection, BytebotError.from(error), of.event);
   }
 }
 
@@ -141,7 +141,7 @@ function receive(core: Core, id: ConnectionId, event: Event): void {
     }
   } catch (error) {
     if (!(error instanceof BytebotError)) core.effect(undefined, { type: "fault", error });
-    core.refuse(id, BytebotError.from(error), nameOf(event));
+    refuse(core, id, BytebotError.from(error), event);
     countFault(core, connection);
     if (connection.state === "new" && event.event_type === "bb_sync") {
       core.effect(undefined, { type: "close", to: id, reason: BytebotError.from(error).message });
@@ -152,6 +152,12 @@ function receive(core: Core, id: ConnectionId, event: Event): void {
 /** What a refusal names as what it answers (rule ERR-2). */
 function nameOf(event: Event): unknown {
   return event["id"] ?? event["in_reply_to"] ?? event["call_id"];
+}
+
+/** Tells the sender, and whoever waits for it to be ready where that depended on it (rule CON-11). */
+function refuse(core: Core, id: ConnectionId, error: BytebotError, event: Event): void {
+  core.refuse(id, error, nameOf(event));
+  if (event.event_type === "bb_tool_register") core.effect(undefined, { type: "not_ready", to: id, error });
 }
 
 function firstEvent(core: Core, id: ConnectionId, event: Event): void {

@@ -10,7 +10,7 @@ export function register(core: Core, connection: Synced, event: ToolRegister): v
   const schemas = event.tools.map(({ name, input_schema }) => toSchema(input_schema, `tool "${name}"`));
   const costly = schemas.flatMap(({ text, plain }, index) => (plain ? [] : [{ text, name: event.tools[index]!.name }]));
   if (costly.length === 0 && connection.registering === 0) return replace(core, connection, event, schemas);
-  const of = { connection: connection.id, inReplyTo: event.id };
+  const of = { connection: connection.id, event };
   core.check({ by: componentId, schemas: costly.map(({ text }) => text), of }, (outcome) => {
     connection.registering--;
     if (!core.synced(connection.id)) return;
