@@ -60,7 +60,7 @@ function checked(core: Core, conversation: Conversation, call: Call, tool: Tool,
   const decision = decide(core.policy, tool, conversation.scope, server.grant.askFirst);
   if (decision === "deny")
     return refused(core, conversation, call, "denied", "The policy of this app does not allow this call.");
-  if (decision === "allow" || conversation.approved.has(approvalKey(tool, call.input)))
+  if (decision === "allow" || isApproved(core, conversation, tool, call.input))
     return run(core, conversation, call, server);
   const approval = { name: idOf(tool), input: call.input, tool_hash: tool.hash };
   const fields = { prompt: `Run ${approval.name}?`, options: ["once", "scope", "deny"], approval, call_id: call.id };
@@ -79,6 +79,10 @@ function approvalKey(tool: Tool, input: unknown): string {
   return `${tool.hash} ${canonical(input)}`;
 }
 
+function isApproved(core: Core, conversation: Conversation, tool: Tool, input: unknown): boolean {
+  return core.now < (conversation.approved.get(approvalKey(tool, input)) ?? 0);
+}
+
 export function approvalGiven(
   core: Core,
   conversation: Conversation,
@@ -90,7 +94,8 @@ export function approvalGiven(
   const { tool } = call;
   // What the person approved is the definition they saw.
   const server = tool && isCurrent(core, tool) ? servedBy(core, tool.componentId) : undefined;
-  if (choice === "scope" && tool) conversation.approved.add(approvalKey(tool, call.input));
+  if (choice === "scope" && tool)
+    conversation.approved.set(approvalKey(tool, call.input), core.now + core.limits.approvalMs);
   if (choice !== "once" && choice !== "scope") {
     const why = { expired: "Nobody answered whether it may run.", cancelled: "Interrupted before it ran." }[outcome];
     refused(

@@ -41,6 +41,8 @@ export interface CoreLimits {
   graceMs: number;
   /** Until an infer that was lost is back. */
   returnMs: number;
+  /** How long an approval for a scope binds (rule POL-4). */
+  approvalMs: number;
   /** A check by a schema that may take long. */
   schemaMs: number;
   attempts: number;
@@ -71,6 +73,7 @@ export const defaultLimits: CoreLimits = {
   questionMs: 300_000,
   graceMs: 1000,
   returnMs: 30_000,
+  approvalMs: 24 * 60 * 60 * 1000,
   schemaMs: 500,
   attempts: 3,
   retryMs: 500,
@@ -98,6 +101,8 @@ export type Happened =
 /** Of one connection, at once. */
 const MAX_CHECKS = 100;
 const MAX_ENDED = 1000;
+/** Of one conversation: an older approval is asked for again. */
+const MAX_APPROVED = 1000;
 
 type Of = NonNullable<Checking["of"]>;
 
@@ -259,7 +264,7 @@ export class Core {
         questions: new Map(),
         seen: new Map(),
         graceAt: undefined,
-        approved: new Set(),
+        approved: new Recent(MAX_APPROVED),
       };
       this.conversations.set(scope, conversation);
       this.tenants.count(scope, 1);

@@ -30,6 +30,11 @@ export class Recent<Key, Value> {
     return this.newer.size + this.older.size;
   }
 
+  clear(): void {
+    this.newer.clear();
+    this.older.clear();
+  }
+
   delete(key: Key): void {
     this.newer.delete(key);
     this.older.delete(key);

@@ -205,8 +205,8 @@ export interface Conversation {
   seen: Map<string, Recent<string, Seen>>;
   /** When the next grace ends, where something was told to stop. */
   graceAt: number | undefined;
-  /** Approved for this conversation: tool hash. */
-  approved: Set<string>;
+  /** Approved for this conversation, the newest: tool and arguments, and until when, in milliseconds since 1970. */
+  approved: Recent<string, number>;
 }
 
 /** A check in the schemas' thread. `of`: who is told when it comes to nothing. */
