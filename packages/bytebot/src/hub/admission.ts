@@ -35,12 +35,17 @@ export function stray(core: Core, id: ConnectionId, error: BytebotError): void {
   const connection = core.connections.get(id);
   if (!connection || connection.deaf) return;
   core.refuse(id, error);
-  countFault(core, connection);
+  countFault(core, connection, error);
 }
 
-/** Whoever goes on sending what is refused is told to stop, then closed (rule QTA-5). The app's own is not. */
-export function countFault(core: Core, connection: Connection): void {
-  if (connection.offer.owner || connection.faults.take(core.now) === 0) return;
+/**
+ * Whoever goes on sending what is refused is told to stop, then closed (rule QTA-5). Not the app's own; nor a satellite
+ * of all tenants for what one of them has too much of.
+ */
+export function countFault(core: Core, connection: Connection, error: BytebotError): void {
+  const shared = connection.state === "synced" && connection.grant.scopes.includes("*");
+  if (connection.offer.owner || (shared && error.code === "overloaded")) return;
+  if (connection.faults.take(core.now) === 0) return;
   connection.deaf = true;
   const many = `more than ${MAX_FAULTS} of its events were refused, and more every second than ${FAULTS_A_SECOND}`;
   core.refuse(connection.id, new BytebotError("overloaded", many));

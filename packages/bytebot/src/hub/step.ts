@@ -142,7 +142,7 @@ function receive(core: Core, id: ConnectionId, event: Event): void {
   } catch (error) {
     if (!(error instanceof BytebotError)) core.effect(undefined, { type: "fault", error });
     refuse(core, id, BytebotError.from(error), event);
-    countFault(core, connection);
+    countFault(core, connection, BytebotError.from(error));
     if (connection.state === "new" && event.event_type === "bb_sync") {
       core.effect(undefined, { type: "close", to: id, reason: BytebotError.from(error).message });
     }

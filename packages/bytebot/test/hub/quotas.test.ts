@@ -221,6 +221,24 @@ test("whoever sends nothing but what is refused is told, then closed; a few now 
   await world.end();
 });
 
+test("a satellite of all tenants is not closed for what one of them has too much of (QTA-3, QTA-5)", async () => {
+  const world = new World();
+  const { infer, tools, ui } = await calling(world, ["u", "v"], 1);
+  const [first, second] = tools.all("bb_tool_call_request");
+  const progress = (call: Event): Event => ({
+    event_type: "bb_tool_progress",
+    call_id: call["call_id"],
+    fraction: 0.5,
+  });
+  for (let n = 0; n < 5000; n++) tools.link.send(progress(first!));
+  await tools.send(progress(second!));
+  assert.equal(ui.all("tool_progress").filter(({ scope }) => scope === "v").length, 1);
+  assert.ok(ui.all("tool_progress").length <= 501);
+  await tools.send(toolResult(first!, "done"), toolResult(second!, "done"));
+  await finish(infer, ["u", "v"]);
+  await world.end();
+});
+
 test("a tenant over its token budget gets no more inferences, and others do (QTA-6)", async () => {
   const world = new World({ budgets: { "*": { tokens: 1000 }, "vip_*": {}, v: { tokens: 10 } } });
   const infer = await world.join("infer");

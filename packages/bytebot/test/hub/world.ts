@@ -55,6 +55,8 @@ class ManualClock implements Clock {
 export class Peer {
   readonly got: Event[] = [];
   closed: string | undefined;
+  /** What it does of itself when it gets something. */
+  react: (event: Event) => void = () => undefined;
   link!: Link;
   private readonly world: World;
 
@@ -154,6 +156,7 @@ export class World {
       event: (event: Event) => {
         if (event.event_type === "bb_infer_request" && event["observed"] !== true) this.checkRequest(event);
         peer.got.push(event);
+        peer.react(event);
       },
       fault: (error: BytebotError) => this.reports.push(`peer: ${error.message}`),
       closed: (reason: string) => void (peer.closed = reason),
