@@ -8,9 +8,9 @@ import type { Connection, Synced } from "./state.ts";
 export const MAX_FAULTS = 1000;
 export const FAULTS_A_SECOND = 50;
 
-/** What the Hub asked for, and the connection's own: not counted as input (rule QTA-3). */
+/** What the Hub asked for, the connection's own, and bytes, which have limits of their own: not counted as input (rule QTA-3). */
 const UNCOUNTED = new Set(
-  "infer_chunk bb_infer_result bb_context_render_result bb_tool_call_result bb_tool_register bb_ack bb_error bb_pong bb_bye".split(
+  "infer_chunk bb_infer_result bb_context_render_result bb_tool_call_result bb_tool_register bb_ack bb_error bb_pong bb_bye bb_blob".split(
     " ",
   ),
 );

@@ -68,7 +68,7 @@ function begin(core: Core, input: StepInput): void {
     case "event":
       return receive(core, input.connection, input.event);
     case "refused":
-      return core.refuse(input.connection, input.error, nameOf(input.event));
+      return refuse(core, input.connection, input.error, input.event);
     case "closed":
       return connections.closed(core, input.connection, input.reason);
     case "joined":
@@ -142,7 +142,6 @@ function receive(core: Core, id: ConnectionId, event: Event): void {
   } catch (error) {
     if (!(error instanceof BytebotError)) core.effect(undefined, { type: "fault", error });
     refuse(core, id, BytebotError.from(error), event);
-    countFault(core, connection, BytebotError.from(error));
     if (connection.state === "new" && event.event_type === "bb_sync") {
       core.effect(undefined, { type: "close", to: id, reason: BytebotError.from(error).message });
     }
@@ -157,6 +156,8 @@ function nameOf(event: Event): unknown {
 /** Tells the sender, and whoever waits for it to be ready where that depended on it (rule CON-11). */
 function refuse(core: Core, id: ConnectionId, error: BytebotError, event: Event): void {
   core.refuse(id, error, nameOf(event));
+  const connection = core.connections.get(id);
+  if (connection) countFault(core, connection, error);
   if (event.event_type === "bb_tool_register") core.effect(undefined, { type: "not_ready", to: id, error });
 }
 

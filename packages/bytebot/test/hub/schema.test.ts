@@ -50,7 +50,7 @@ const HOSTILE: [string, object, unknown][] = [
 
 for (const [name, schema, input] of HOSTILE) {
   test(`a schema cannot keep the Hub busy: ${name} (TOL-7)`, async () => {
-    const world = new World({ limits: { schemaMs: 150 } });
+    const world = new World({ limits: { schemaMs: 400 } });
     const { tools, owner } = await withTools(world);
     await tools.send(define("r1", schema));
     await tools.gets("bb_tool_register_result");
@@ -59,7 +59,7 @@ for (const [name, schema, input] of HOSTILE) {
     assert.equal(owner.all("bb_tool_call_result").length, 0);
     const result = await owner.gets("bb_tool_call_result");
     assert.equal(result["status"], "error");
-    assert.match(JSON.stringify(result["content"]), /the schema of toolsource\/t: it takes more than 150 ms/);
+    assert.match(JSON.stringify(result["content"]), /the schema of toolsource\/t: it takes more than 400 ms/);
     assert.equal(tools.all("bb_tool_call_request").length, 0);
     await tools.send(define("r2", { type: "object", properties: { a: { pattern: "^b$" } } }));
     await tools.gets("bb_tool_register_result", 2);
@@ -71,7 +71,7 @@ for (const [name, schema, input] of HOSTILE) {
 }
 
 test("a schema that takes for ever to read is refused, and the tools of before stay (TOL-1, TOL-7)", async () => {
-  const world = new World({ limits: { schemaMs: 150 } });
+  const world = new World({ limits: { schemaMs: 400 } });
   const { tools, owner } = await withTools(world);
   await tools.send(define("r1", { type: "object" }));
   await tools.send(define("r2", { type: "object" }, nestedIds(20)));
@@ -134,7 +134,7 @@ test("registrations count in their order, whichever is checked longer (TOL-1)", 
 });
 
 test("an interrupt ends a call whose arguments are being checked: it never runs (INT-1, TOL-7)", async () => {
-  const world = new World({ limits: { schemaMs: 200 } });
+  const world = new World({ limits: { schemaMs: 400 } });
   const { tools } = await withTools(world);
   const infer = await world.join("infer");
   const ui = await world.join("ui", { name: "person" });
@@ -182,7 +182,7 @@ test("the first valid answer wins also where answers take long to check; the lat
 });
 
 test("a question that ends while an answer is being checked has ended (QUE-5, QUE-6)", async () => {
-  const world = new World({ limits: { schemaMs: 150 } });
+  const world = new World({ limits: { schemaMs: 400 } });
   const context = await world.join("context");
   const ui = await world.join("ui");
   const schema = { pattern: "^(a+)+$" };
@@ -216,7 +216,7 @@ test("a question whose schema is broken is refused, and its asker may ask again 
 });
 
 test("whoever has much to check waits behind nobody else's: in a circle (TOL-7)", async () => {
-  const world = new World({ limits: { schemaMs: 100 } });
+  const world = new World({ limits: { schemaMs: 400 } });
   const { tools, owner } = await withTools(world);
   const [, schema, input] = HOSTILE[1]!;
   await tools.send(define("r1", schema));
