@@ -11,23 +11,11 @@ const compiled = new Map<string, Validator>();
 function validatorOf(text: string): Validator {
   let validator = compiled.get(text);
   if (!validator) {
-    checkPatterns(JSON.parse(text));
     validator = compile(text);
     if (compiled.size >= MAX_COMPILED) compiled.clear();
     compiled.set(text, validator);
   }
   return validator;
-}
-
-/** A pattern that is none would show itself only in a call. */
-function checkPatterns(schema: unknown): void {
-  if (typeof schema !== "object" || schema === null) return;
-  for (const [keyword, inner] of Object.entries(schema)) {
-    if (keyword === "pattern" && typeof inner === "string") void new RegExp(inner, "u");
-    if (keyword === "const" || keyword === "enum" || keyword === "default" || keyword === "examples") continue;
-    if (keyword === "patternProperties") for (const pattern of Object.keys(inner ?? {})) void new RegExp(pattern, "u");
-    checkPatterns(inner);
-  }
 }
 
 function outcomeOf({ schemas, values }: Work): Outcome {

@@ -47,9 +47,36 @@ export function checkHere({ plain }: Schema, value: unknown): Outcome | undefine
 
 /** An interpreter: no code is made from a schema. A broken one shows it only when used: better now than in a call. */
 export function compile(text: string): Validator {
-  const validator = new Validator(JSON.parse(text) as JsonSchema, "2020-12", true);
+  const schema = JSON.parse(text) as JsonSchema;
+  checkPatterns(schema);
+  const validator = new Validator(schema, "2020-12", true);
   validator.validate({});
   return validator;
+}
+
+/** A pattern that is none would show itself only in a call. */
+function checkPatterns(schema: unknown): void {
+  if (typeof schema !== "object" || schema === null) return;
+  for (const [keyword, inner] of Object.entries(schema)) {
+    if (keyword === "pattern" && typeof inner === "string") void new RegExp(inner, "u");
+    if (keyword === "const" || keyword === "enum" || keyword === "default" || keyword === "examples") continue;
+    if (keyword === "patternProperties") for (const pattern of Object.keys(inner ?? {})) void new RegExp(pattern, "u");
+    checkPatterns(inner);
+  }
+}
+
+/** The check by a schema, at once and however long it takes: not for the Hub, whose peers must not wait for it. */
+export function schemaCheck(schema: Record<string, unknown>, what: string): (value: unknown) => string | undefined {
+  let validator: Validator;
+  try {
+    validator = compile(JSON.stringify(schema));
+  } catch (cause) {
+    throw unusable(what, String(cause));
+  }
+  return (value) => {
+    const outcome = apply(validator, value);
+    return outcome.result === "fits" ? undefined : outcome.why;
+  };
 }
 
 /** What is wrong with the value, in words for the model. */
