@@ -9,9 +9,8 @@ import { Core, defaultLimits } from "./core.ts";
 import type { Batch, ConnectionId, Effect } from "./effects.ts";
 import type { Offer } from "./grants.ts";
 import { randomId } from "./ids.ts";
-import { Inbox } from "./inbox.ts";
 import { Intake } from "./intake.ts";
-import type { Open } from "./open.ts";
+import { newOpen, type Open } from "./open.ts";
 import type { Attached, HubOptions } from "./options.ts";
 import { Outlet } from "./outlet.ts";
 import { defaultQuotas } from "./quotas.ts";
@@ -97,19 +96,7 @@ export class Hub {
   async connect(offer: Offer, connect: Connect, signal: AbortSignal): Promise<Attached> {
     if (this.state === "closed") throw new BytebotError("unavailable", "the Hub is closed");
     const id = `k_${randomUUID()}`;
-    const open: Open = {
-      offer,
-      link: undefined,
-      outlet: undefined,
-      early: [],
-      inbox: new Inbox(),
-      ready: Promise.withResolvers(),
-      closed: Promise.withResolvers(),
-      expected: false,
-      faults: 0,
-    };
-    // Whoever waits gets the reason; that nobody waits is no fault.
-    open.ready.promise.catch(() => undefined);
+    const open = newOpen(offer);
     this.open.set(id, open);
     this.input({ type: "opened", connection: id, offer });
     try {
@@ -365,14 +352,7 @@ export class Hub {
   }
 
   private history(to: ConnectionId, request: HistoryRequest & Event): void {
-    const result = { event_type: "bb_history_result", in_reply_to: request.id, scope: request.scope };
-    this.pages.ask(to, request, (outcome) => {
-      const failed = outcome instanceof BytebotError;
-      this.send(
-        to,
-        failed ? { ...result, success: false, error: outcome.toWire() } : { ...result, success: true, ...outcome },
-      );
-    });
+    this.pages.ask(to, request, (result) => this.send(to, result));
   }
 
   private replay(to: ConnectionId): void {

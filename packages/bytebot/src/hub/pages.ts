@@ -1,6 +1,6 @@
 import { setImmediate as turnOfTheLoop } from "node:timers/promises";
 import type { EventLog } from "../log/index.ts";
-import { BytebotError, type HistoryRequest } from "../wire/index.ts";
+import { BytebotError, type Event, type HistoryRequest } from "../wire/index.ts";
 import type { ConnectionId } from "./effects.ts";
 import { page, type Page } from "./page.ts";
 
@@ -12,7 +12,8 @@ const MAX_RUNNING = 2;
 const SLICE_MS = 4;
 const RETRY_MS = 1000;
 
-export type Done = (outcome: Page | BytebotError) => void;
+/** Takes the `bb_history_result`. */
+export type Done = (result: Event) => void;
 
 interface Waiting {
   request: HistoryRequest;
@@ -36,7 +37,9 @@ export class Pages {
     const own = this.waiting.get(connection) ?? [];
     if (own.length >= MAX_WAITING) {
       const options = { retryable: true, retryAfterMs: RETRY_MS };
-      return done(new BytebotError("overloaded", `${MAX_WAITING} pages of this connection wait`, options));
+      return done(
+        refused(request, new BytebotError("overloaded", `${MAX_WAITING} pages of this connection wait`, options)),
+      );
     }
     this.waiting.set(connection, [...own, { request, done }]);
     if (this.running.size < MAX_RUNNING) void this.read(connection);
@@ -64,10 +67,28 @@ export class Pages {
       await turnOfTheLoop();
       since = performance.now();
     };
-    await page(this.log, next.request, pause).then(next.done, (error: unknown) => next.done(BytebotError.from(error)));
+    const { request, done } = next;
+    done(
+      await page(this.log, request, pause).then(
+        (found) => answered(request, found),
+        (error: unknown) => refused(request, error),
+      ),
+    );
     await turnOfTheLoop();
     this.running.delete(connection);
     const other = [...this.waiting.keys()].find((id) => !this.running.has(id));
     if (other !== undefined) void this.read(other);
   }
+}
+
+function result({ id, scope }: HistoryRequest): Event {
+  return { event_type: "bb_history_result", in_reply_to: id, scope };
+}
+
+function answered(request: HistoryRequest, found: Page): Event {
+  return { ...result(request), success: true, ...found };
+}
+
+function refused(request: HistoryRequest, error: unknown): Event {
+  return { ...result(request), success: false, error: BytebotError.from(error).toWire() };
 }

@@ -62,7 +62,11 @@ test("ten thousand short scopes, each of its own tenant, leave their transcripts
   assert.deepEqual([conversations, tenants, cells], [10_000, 10_000, 10_000], "what was said is kept");
   await ui.send(message("and now?", "s0"));
   assert.ok(world.hub.counts()["rates"]! <= 1, "who was silent for a second is forgotten with the next event");
-  assert.match(JSON.stringify(infer.last("bb_infer_request")["messages"]), /hi.*and now/, "also where it was idle for long");
+  assert.match(
+    JSON.stringify(infer.last("bb_infer_request")["messages"]),
+    /hi.*and now/,
+    "also where it was idle for long",
+  );
   await infer.send(inferResult(infer.last("bb_infer_request")));
   await world.end();
 });
