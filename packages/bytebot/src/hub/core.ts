@@ -282,6 +282,11 @@ export class Core {
     });
   }
 
+  /** It was given up: where nothing of it is left, it goes. */
+  dropIfEmpty(conversation: Conversation): void {
+    this.fresh.push(conversation);
+  }
+
   /** What was addressed and nothing came of, leaves nothing behind. */
   private dropEmpty(): void {
     for (const { scope, messages, seen, approved, turn, calls, questions } of this.fresh.splice(0)) {

@@ -35,6 +35,7 @@ export function giveUp(core: Core, cell: string, lost: readonly Batch[], error: 
     for (const seen of conversation.seen.values())
       seen.keep(({ answer }) => answer !== undefined && !unsaid.has(answer));
     core.settle(conversation);
+    core.dropIfEmpty(conversation);
   }
   for (const [loop_id, scope] of loops) {
     const end = { scope, loop_id, stop_reason: "error", ts: core.now };

@@ -16,10 +16,11 @@ import { chunk } from "./blocks.ts";
 import { countFault, mustHaveRate, stray } from "./admission.ts";
 import * as calls from "./calls.ts";
 import * as connections from "./connections.ts";
-import type { Core, Happened } from "./core.ts";
+import type { Core } from "./core.ts";
 import type { Batch, ConnectionId } from "./effects.ts";
 import { mayTouch, type Offer } from "./grants.ts";
 import { giveUp } from "./given-up.ts";
+import { goOn } from "./go-on.ts";
 import { interrupt, turnRequest, userEvent } from "./input.ts";
 import { arrive, joined } from "./join.ts";
 import { timer } from "./deadlines.ts";
@@ -29,11 +30,9 @@ import * as results from "./results.ts";
 import type { Outcome } from "./schema.ts";
 import { seenBefore } from "./seen.ts";
 import type { Conversation, Synced, Turn } from "./state.ts";
-import { stopChildren } from "./stop.ts";
-import type { Work } from "./tenants.ts";
 import { register } from "./tools.ts";
 import { snapshot } from "./snapshot.ts";
-import { allCallsEnded, finish, goOnWaiting, inferred, rendered } from "./turn.ts";
+import { finish, inferred, rendered } from "./turn.ts";
 
 /** Everything that can reach the core. */
 export type StepInput =
@@ -100,32 +99,6 @@ function checked(core: Core, id: string, outcome: Outcome): void {
     if (!(error instanceof BytebotError)) core.effect(undefined, { type: "fault", error });
     const of = checking?.of;
     if (of && core.connections.has(of.connection)) refuse(core, of.connection, BytebotError.from(error), of.event);
-  }
-}
-
-function goOn(core: Core, happened: Happened): void {
-  switch (happened.type) {
-    case "room":
-      return fill(core, happened.tenant, happened.work);
-    case "infer_settled": {
-      const all = [...core.active.values()].flatMap((set) => [...set]);
-      return all.forEach((conversation) => goOnWaiting(core, conversation, false));
-    }
-    case "call_ended":
-      stopChildren(core, happened.conversation.scope, happened.call);
-      return allCallsEnded(core, happened.conversation);
-    case "approval_answered": {
-      const { conversation, call, choice, outcome } = happened;
-      return calls.approvalGiven(core, conversation, call, choice, outcome);
-    }
-  }
-}
-
-/** A tenant has room: its conversations take it in a circle (rule QTA-2). */
-function fill(core: Core, tenant: string, work: Work): void {
-  for (let next = core.tenants.next(tenant, work); next; next = core.tenants.next(tenant, work)) {
-    if (work === "infer") goOnWaiting(core, next, true);
-    else calls.runNext(core, next);
   }
 }
 

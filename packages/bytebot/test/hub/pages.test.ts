@@ -12,6 +12,8 @@ async function fill(log: MemoryLog, count: number, scopeOf: (n: number) => strin
   for (let n = 0; n < count; n += 10) {
     const events = Array.from({ length: 10 }, (_, at) => ({
       event_type: "user_event",
+      id: `m${n + at}`,
+      from: "ui",
       scope: scopeOf(n + at),
       n: n + at,
     }));
