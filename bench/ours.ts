@@ -2,7 +2,7 @@
 import { ByteBot } from "bytebot";
 import { childPath } from "./lines.ts";
 import { openReport } from "./report.ts";
-import { type Figure, LENGTH_CHUNKS, MEASURED, micros } from "./work.ts";
+import { type Figure, IN_FLIGHT, LENGTH_CHUNKS, MEASURED, micros } from "./work.ts";
 
 /** An infer's chunks to a UI: the UI asks for the turns and keeps the clock. */
 export function relayThroughHub(signal: AbortSignal): Promise<Figure> {
@@ -45,7 +45,8 @@ async function throughHub(
 ): Promise<Figure> {
   let cpu = process.cpuUsage();
   await using report = await openReport(() => (cpu = process.cpuUsage()), signal);
-  await using hub = new ByteBot();
+  // All of the load is one tenant's, and more than a tenant may have.
+  await using hub = new ByteBot({ quotas: { events: 1_000_000, calls: IN_FLIGHT } });
   attach(hub, { report: report.port });
   await hub.start();
   const figure = await report.figure;

@@ -1,11 +1,13 @@
 /** An app: a Hub and its satellites. */
+import "./node.ts";
+
 export { ByteBot, type ByteBotOptions, type SendOptions } from "./app/bytebot.ts";
 export type { Attached } from "./app/attachments.ts";
 export type { Grant } from "./app/credentials.ts";
 export type { ServeOptions } from "./app/serve.ts";
 export type { AttachOptions, ByManifest, ByReference, Component, InProcess } from "./app/component.ts";
 export type { EventsOptions } from "./app/watch.ts";
-export type { BlobStream, CoreLimits, PutOptions, Retention } from "./hub/index.ts";
+export type { BlobStream, Budget, CoreLimits, Price, PutOptions, Quotas, Retention } from "./hub/index.ts";
 export { MemoryBlobs, MemoryLog } from "./log/index.ts";
 export type { BlobQuota, BlobStore, BlobWriter, Entry, EventLog, NewEntry, Place, StoredBlob } from "./log/index.ts";
 export { BytebotError, type ErrorCode, type Event, type EventOf, type PolicyRule } from "./wire/index.ts";

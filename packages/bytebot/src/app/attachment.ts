@@ -118,6 +118,7 @@ export class Attachment {
 
   /** A `main` may close its connection and fail after that: what it threw is waited for, not for ever. */
   private async finish({ reason }: Ended): Promise<void> {
+    this.hub.forget(this.id);
     const waited = new AbortController();
     const late = sleep(LEAVE_MS, undefined, { signal: waited.signal }).catch(() => undefined);
     const error = await Promise.race([this.reached.outcome, late]);

@@ -38,6 +38,12 @@ export interface ByteBotOptions {
   contextFallback?: boolean;
   /** Deadlines in milliseconds and counts; each has a default. */
   limits?: HubOptions["limits"];
+  /** What one tenant may have at once; each has a default. */
+  quotas?: HubOptions["quotas"];
+  /** What tenants may use up from the start on, by patterns such as "u_*"; the last that matches counts, without one: no bound. */
+  budgets?: HubOptions["budgets"];
+  /** For budgets of cost: prices of a million tokens, by patterns of models. */
+  prices?: HubOptions["prices"];
   /** May a satellite with the owner's events attach this reference, which runs its code here? Default: no. */
   mayAttach?: (ref: string) => boolean | Promise<boolean>;
   /** A line for whoever runs the app: what a component printed, noise, a crash. Default: stderr. */
@@ -76,6 +82,9 @@ export class ByteBot {
       policy: options.policy ?? [],
       contextFallback: options.contextFallback ?? false,
       limits: options.limits ?? {},
+      quotas: options.quotas ?? {},
+      budgets: options.budgets ?? {},
+      prices: options.prices ?? {},
       report: (line) => this.report(line),
       control: (event) => this.control(event),
     });

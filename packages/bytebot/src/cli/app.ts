@@ -24,8 +24,12 @@ export async function loadApp(path: string | undefined, options: ByteBotOptions)
 export async function findApp(path = "."): Promise<string> {
   const file = resolve(path);
   const found = await stat(file).catch(() => undefined);
-  const named = found?.isDirectory() ? resolve(file, APP_FILE) : file;
-  if (found && named !== file && !(await stat(named).catch(() => undefined))) {
+  if (!found) {
+    const message = `there is no ${file}: name a ${APP_FILE}, the folder that holds it, or a .js or .ts module`;
+    throw new BytebotError("not_found", message);
+  }
+  const named = found.isDirectory() ? resolve(file, APP_FILE) : file;
+  if (named !== file && !(await stat(named).catch(() => undefined))) {
     throw new BytebotError(
       "not_found",
       `there is no ${named}: write one, or name an app file or a module, as in bytebot run my-app.json`,

@@ -19,6 +19,8 @@ export function chunk(core: Core, conversation: Conversation, turn: Turn, phase:
 
 /** One chunk of an infer with native tools, or what a chunk of another comes to. */
 function native(core: Core, conversation: Conversation, turn: Turn, phase: Inferring, event: InferChunk): void {
+  // It was told that the answer is too long: what is on its way all the same is no new mistake.
+  if (phase.size > core.limits.answer && !(event.kind === "block_stop" && phase.open.has(event.index))) return;
   switch (event.kind) {
     case "block_start":
       start(core, phase, event.index, event.block_type, event.name);
@@ -145,7 +147,7 @@ function toolUse(open: OpenBlock, sent: Block | undefined): Extract<Block, { typ
     mustFitTranscript(input);
     return { ...base, input };
   } catch {
-    return { ...base, input: null, malformed: text.slice(0, 2000) };
+    return { ...base, input: null, malformed: text.slice(0, 2000).toWellFormed() };
   }
 }
 

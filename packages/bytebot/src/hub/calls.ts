@@ -1,8 +1,9 @@
-import { BytebotError, type Block, type Event, type ToolCallRequest } from "../wire/index.ts";
+import { BytebotError, tenantOf, type Block, type Event, type ToolCallRequest } from "../wire/index.ts";
 import type { Core } from "./core.ts";
 import { decide } from "./policy.ts";
 import { open } from "./questions.ts";
 import { refused } from "./results.ts";
+import { checkHere, type Outcome } from "./schema.ts";
 import { asker } from "./seen.ts";
 import type { Call, Conversation, Synced, Tool } from "./state.ts";
 import { canonical, findTool, idOf, servedBy } from "./tools.ts";
@@ -33,26 +34,37 @@ export function begin(core: Core, conversation: Conversation, call: Call, refusa
   const { tool } = call;
   if (refusal !== undefined) return refused(core, conversation, call, "error", refusal);
   if (!tool) return refused(core, conversation, call, "error", `There is no tool "${call.modelName}" in this request.`);
-  const server = servedBy(core, tool.componentId);
-  if (!server || !isCurrent(core, tool)) {
-    return refused(
-      core,
-      conversation,
-      call,
-      "error",
-      `The tool "${call.modelName}" was removed or changed since it was offered.`,
-    );
+  const outcome = checkHere(tool.schema, call.input);
+  if (outcome) return checked(core, conversation, call, tool, outcome);
+  call.state = "checking";
+  const by = tenantOf(conversation.scope);
+  core.check({ by, schemas: [tool.schema.text], values: [call.input] }, (answer) => {
+    // An interrupt may have ended it meanwhile.
+    if (call.state === "checking" && conversation.calls.get(call.id) === call)
+      checked(core, conversation, call, tool, answer);
+  });
+  core.settle(conversation);
+}
+
+/** Its arguments are checked: it runs, asks, or ends. */
+function checked(core: Core, conversation: Conversation, call: Call, tool: Tool, outcome: Outcome): void {
+  if (outcome.result === "wrong")
+    return refused(core, conversation, call, "error", `The arguments do not fit the tool's schema. ${outcome.why}`);
+  if (outcome.result === "unusable") {
+    const why = `The arguments could not be checked, so it did not run: the schema of ${idOf(tool)}: ${outcome.why}`;
+    return refused(core, conversation, call, "error", why);
   }
-  const wrong = tool.validate(call.input);
-  if (wrong !== undefined)
-    return refused(core, conversation, call, "error", `The arguments do not fit the tool's schema. ${wrong}`);
+  const server = servedBy(core, tool.componentId);
+  if (!server || !isCurrent(core, tool))
+    return refused(core, conversation, call, "error", removed(call, "was offered"));
   const decision = decide(core.policy, tool, conversation.scope, server.grant.askFirst);
   if (decision === "deny")
     return refused(core, conversation, call, "denied", "The policy of this app does not allow this call.");
-  if (decision === "allow" || conversation.approved.has(approvalKey(tool, call.input)))
+  if (decision === "allow" || isApproved(core, conversation, tool, call.input))
     return run(core, conversation, call, server);
   const approval = { name: idOf(tool), input: call.input, tool_hash: tool.hash };
   const fields = { prompt: `Run ${approval.name}?`, options: ["once", "scope", "deny"], approval, call_id: call.id };
+  call.state = "asking";
   open(core, conversation, { type: "approval", call }, fields);
 }
 
@@ -67,6 +79,10 @@ function approvalKey(tool: Tool, input: unknown): string {
   return `${tool.hash} ${canonical(input)}`;
 }
 
+function isApproved(core: Core, conversation: Conversation, tool: Tool, input: unknown): boolean {
+  return core.now < (conversation.approved.get(approvalKey(tool, input)) ?? 0);
+}
+
 export function approvalGiven(
   core: Core,
   conversation: Conversation,
@@ -78,7 +94,8 @@ export function approvalGiven(
   const { tool } = call;
   // What the person approved is the definition they saw.
   const server = tool && isCurrent(core, tool) ? servedBy(core, tool.componentId) : undefined;
-  if (choice === "scope" && tool) conversation.approved.add(approvalKey(tool, call.input));
+  if (choice === "scope" && tool)
+    conversation.approved.set(approvalKey(tool, call.input), core.now + core.limits.approvalMs);
   if (choice !== "once" && choice !== "scope") {
     const why = { expired: "Nobody answered whether it may run.", cancelled: "Interrupted before it ran." }[outcome];
     refused(
@@ -89,18 +106,32 @@ export function approvalGiven(
       why ?? "The person did not allow this call.",
     );
   } else if (server) run(core, conversation, call, server);
-  else
-    refused(
-      core,
-      conversation,
-      call,
-      "error",
-      `The tool "${call.modelName}" was removed or changed since it was asked for.`,
-    );
+  else refused(core, conversation, call, "error", removed(call, "was asked for"));
+}
+
+/** Runs it, or leaves it queued until its tenant has room (rule QTA-2). */
+function run(core: Core, conversation: Conversation, call: Call, server: Synced): void {
+  if (core.tenants.enter(conversation, "call")) return runNow(core, conversation, call, server);
+  call.state = "queued";
+  core.settle(conversation);
+}
+
+/** Its conversation's turn has come: the first of its calls that wait runs, the others wait again. */
+export function runNext(core: Core, conversation: Conversation): void {
+  const [first, second] = [...conversation.calls.values()].filter(({ state }) => state === "queued");
+  if (!first) return;
+  if (second) core.tenants.wait(conversation, "call");
+  const server = first.tool && isCurrent(core, first.tool) ? servedBy(core, first.tool.componentId) : undefined;
+  if (server) runNow(core, conversation, first, server);
+  else refused(core, conversation, first, "error", removed(first, "was offered"));
+}
+
+function removed(call: Call, since: string): string {
+  return `The tool "${call.modelName}" was removed or changed since it ${since}.`;
 }
 
 /** Logs the request, then sends it: nothing else executes anything. */
-function run(core: Core, conversation: Conversation, call: Call, server: Synced): void {
+function runNow(core: Core, conversation: Conversation, call: Call, server: Synced): void {
   const { scope } = conversation;
   const timeout = call.tool?.definition.timeout_ms ?? core.limits.toolMs;
   call.deadline = core.now + timeout;
@@ -120,7 +151,7 @@ function run(core: Core, conversation: Conversation, call: Call, server: Synced)
 function dispatch(core: Core, conversation: Conversation, call: Call, server: Synced, request: Event): void {
   call.state = "running";
   call.to = server.id;
-  core.pending.set(call.id, { to: server.id, scope: conversation.scope, kind: "call" });
+  core.expect(call.id, server.id, conversation.scope, "call");
   core.effect(conversation.scope, { type: "send", to: server.id, event: request });
   if (call.deadline !== undefined)
     core.effect(conversation.scope, { type: "timer", key: `call:${call.id}`, at: call.deadline });

@@ -10,7 +10,8 @@ const UNAVAILABLE_MS = 30_000;
 
 interface Cell {
   name: string;
-  pos: Pos;
+  /** Undefined until the log has said it. */
+  pos: Pos | undefined;
   state: "idle" | "busy";
   waiting: Batch[];
   /** Since it last was full: what was appended, in events and characters. */
@@ -67,20 +68,25 @@ export class Cells {
   }
 
   add(batch: Batch): void {
-    if (batch.cell === undefined) return this.options.carryOut(batch);
-    let cell = this.cells.get(batch.cell);
-    if (!cell) {
-      cell = { name: batch.cell, pos: 0, state: "idle", waiting: [], events: 0, size: 0, base: undefined };
-      this.cells.set(batch.cell, cell);
-    }
+    const { cell: name } = batch;
+    if (name === undefined) return this.options.carryOut(batch);
+    const fresh = { name, pos: undefined, state: "idle" as const, waiting: [], events: 0, size: 0, base: undefined };
+    const cell: Cell = this.cells.get(name) ?? fresh;
+    if (cell === fresh) this.cells.set(name, cell);
     cell.waiting.push(batch);
     if (cell.state === "idle") this.pump(cell);
+    // In which nothing was ever logged: there is nothing to know of it.
+    if (cell.state === "idle" && cell.pos === undefined) this.cells.delete(name);
   }
 
   /** Does nothing of this cell wait for the log? Then what has no event to append may be carried out at once. */
   isQuiet(name: string): boolean {
     const cell = this.cells.get(name);
     return cell === undefined || (cell.state === "idle" && cell.waiting.length === 0);
+  }
+
+  get size(): number {
+    return this.cells.size;
   }
 
   /** Resolves with true when nothing waits for the log; with false where the log has not answered in `ms`. */
@@ -101,7 +107,8 @@ export class Cells {
         this.carry(cell, [cell.waiting.shift()!]);
         continue;
       }
-      this.append(cell, take(cell.waiting));
+      if (cell.pos === undefined) this.locate(cell);
+      else this.append(cell, cell.pos, take(cell.waiting));
     }
     if (this.quiet.length === 0) return;
     const quiet = this.quiet;
@@ -120,14 +127,27 @@ export class Cells {
     return `${this.run}.${++this.entries}`;
   }
 
-  private append(cell: Cell, { batches, lines }: Joined): void {
+  /** Where the cell's log stands, before the first append. */
+  private locate(cell: Cell): void {
+    cell.state = "busy";
+    this.log.head(cell.name).then(
+      (entry) => {
+        cell.pos = entry?.pos ?? 0;
+        cell.state = "idle";
+        this.pump(cell);
+      },
+      (error: unknown) => this.giveUp(cell, [], BytebotError.from(error)),
+    );
+  }
+
+  private append(cell: Cell, pos: Pos, { batches, lines }: Joined): void {
     const events = batches.length === 1 ? batches[0]!.append : batches.flatMap((batch) => batch.append);
     const base = batches[0]!.base === true;
     const entry: NewEntry = { id: this.entryId(), events, lines, ...(base ? { base } : {}) };
     cell.events += events.length;
     for (const line of lines) cell.size += line.length;
     cell.state = "busy";
-    const place = this.log.append(cell.name, cell.pos, entry);
+    const place = this.log.append(cell.name, pos, entry);
     // A log that has it at once costs no turn of the event loop.
     if (!(place instanceof Promise)) return this.committed(cell, batches, events, place);
     const committed = (late: Place): void => {
@@ -136,18 +156,18 @@ export class Cells {
     };
     const refused = (error: unknown): void => this.giveUp(cell, batches, BytebotError.from(error));
     place.then(committed, (error: unknown) => {
-      this.again(cell, entry, error).then(committed, refused);
+      this.again(cell, pos, entry, error).then(committed, refused);
     });
   }
 
   /** The outcome of an `unavailable` append is unknown: the same id again finds out (rule LOG-4). */
-  private async again(cell: Cell, entry: NewEntry, first: unknown): Promise<Place> {
+  private async again(cell: Cell, pos: Pos, entry: NewEntry, first: unknown): Promise<Place> {
     const until = this.options.clock.now() + UNAVAILABLE_MS;
     let error = first;
     for (let wait = 50; this.options.clock.now() < until && isTransient(error); wait = Math.min(wait * 2, 2000)) {
       await new Promise<void>((resolve) => void this.options.clock.after(wait, resolve));
       try {
-        return await this.log.append(cell.name, cell.pos, entry);
+        return await this.log.append(cell.name, pos, entry);
       } catch (another) {
         error = another;
       }

@@ -4,6 +4,9 @@ import type { ConnectionId } from "./effects.ts";
 import { narrow, type Offer } from "./grants.ts";
 import { join } from "./join.ts";
 import { lostLink } from "./lost.ts";
+import { FAULTS_A_SECOND, MAX_FAULTS } from "./admission.ts";
+import { Bucket } from "./bucket.ts";
+import { RETRY_MS, tenantsOf } from "./quotas.ts";
 import { refuseUnknownShape } from "./shape.ts";
 import type { Resume, Synced } from "./state.ts";
 import { resend } from "./calls.ts";
@@ -12,7 +15,7 @@ import { toolsAs } from "./xml.ts";
 export const PROTOCOL_VERSION = 1;
 
 export function opened(core: Core, id: ConnectionId, from: Offer): void {
-  core.connections.set(id, { state: "new", id, offer: from });
+  core.connections.set(id, { state: "new", id, offer: from, faults: new Bucket(MAX_FAULTS, FAULTS_A_SECOND) });
   core.effect(undefined, { type: "timer", key: `sync:${id}`, at: core.now + core.limits.syncMs });
 }
 
@@ -35,12 +38,25 @@ export function sync(core: Core, id: ConnectionId, event: Sync): void {
   refuseWhatIsNotBuilt(event);
   const resume = resumeOf(core, event);
 
+  const tenants = tenantsOf(scopes);
+  for (const tenant of tenants) mustHaveRoom(core, tenant);
+
   const others = core.all();
   const grant = narrow(offer, event, scopes, {
     primary: others.some((other) => other.grant.kind === event.kind && other.grant.primary),
     controller: others.some((other) => other.grant.controller),
   });
-  const synced: Synced = { state: "synced", id, offer, grant, joining: new Set(), resume };
+  const synced: Synced = {
+    state: "synced",
+    id,
+    offer,
+    grant,
+    joining: new Set(),
+    resume,
+    registering: 0,
+    faults: connection.faults,
+  };
+  core.tenants.connect(tenants, id);
   core.connections.set(id, synced);
   core.relist();
   const limits = limitsFor(grant.kind);
@@ -61,6 +77,7 @@ export function sync(core: Core, id: ConnectionId, event: Sync): void {
     hub: { name: core.options.name, version: core.options.version },
   });
   if (grant.kind === "ui" || grant.kind === "telemetry") join(core, synced);
+  if (core.away.delete(offer.componentId) && grant.kind === "infer") core.raise({ type: "infer_settled" });
   if (grant.kind === "toolsource") resend(core, synced);
   else core.effect(undefined, { type: "ready", to: id });
 }
@@ -73,6 +90,15 @@ function resumeOf(core: Core, event: Sync): Resume | undefined {
   }
   const after = core.options.resumeAfter(event.resume);
   return { after, questions: new Set(), scopes: new Set(), through: undefined };
+}
+
+function mustHaveRoom(core: Core, tenant: string): void {
+  const most = core.options.quotas.connections;
+  if (core.tenants.connections(tenant).size < most) return;
+  throw new BytebotError("overloaded", `tenant "${tenant}" has ${most} connections, and may have no more`, {
+    retryable: true,
+    retryAfterMs: RETRY_MS,
+  });
 }
 
 /** What a newer issue of the protocol's own text allows and this Hub cannot do yet is refused by name, not half done. */
@@ -89,6 +115,8 @@ export function closed(core: Core, id: ConnectionId, reason: string): void {
   core.relist();
   core.effect(undefined, { type: "clear", key: `sync:${id}` });
   if (connection.state === "new") return;
+  core.tenants.disconnect(tenantsOf(connection.grant.scopes), id);
+  if (connection.grant.kind === "infer") core.lost(connection.offer);
   core.effect(undefined, {
     type: "observe",
     event: { event_type: "bb_bye", reason, from: connection.offer.componentId, ts: core.now },

@@ -1,9 +1,15 @@
-import { cellOf, RESULT_BYTES, tenantOf, type BytebotError, type Event } from "../wire/index.ts";
+import { BytebotError, cellOf, RESULT_BYTES, tenantOf, type Event } from "../wire/index.ts";
+import { Budgets, type Budget, type Price } from "./budget.ts";
+import { Buckets } from "./bucket.ts";
+import { Tenants, type Work } from "./tenants.ts";
+import { RETRY_MS, type Quotas } from "./quotas.ts";
 import { Recent } from "./recent.ts";
 import { MAX_ENTRY_EVENTS } from "../log/index.ts";
+import type { Offer } from "./grants.ts";
 import type { Batch, ConnectionId, Effect } from "./effects.ts";
 import type { PolicyRule, Sync } from "../wire/index.ts";
-import type { Call, Connection, Conversation, Pending, Resume, Synced, Tool } from "./state.ts";
+import type { Outcome } from "./schema.ts";
+import type { Call, Checking, Connection, Conversation, Pending, Resume, Synced, Tool } from "./state.ts";
 
 /** What the core takes from outside, so that a run can be repeated. Times in milliseconds. */
 export interface CoreOptions {
@@ -17,6 +23,11 @@ export interface CoreOptions {
   limits: CoreLimits;
   /** The place in the log that a `resume` names. Throws `cursor_expired`. */
   resumeAfter: (resume: NonNullable<Sync["resume"]>) => Resume["after"];
+  quotas: Quotas;
+  /** By patterns of tenants. */
+  budgets: Record<string, Budget>;
+  /** By patterns of models. */
+  prices: Record<string, Price>;
 }
 
 export interface CoreLimits {
@@ -28,6 +39,12 @@ export interface CoreLimits {
   questionMs: number;
   /** What a cancelled piece of work may still take. */
   graceMs: number;
+  /** Until an infer that was lost is back. */
+  returnMs: number;
+  /** How long an approval for a scope binds (rule POL-4). */
+  approvalMs: number;
+  /** A check by a schema that may take long. */
+  schemaMs: number;
   attempts: number;
   retryMs: number;
   maxRetryMs: number;
@@ -55,6 +72,9 @@ export const defaultLimits: CoreLimits = {
   toolMs: 60_000,
   questionMs: 300_000,
   graceMs: 1000,
+  returnMs: 30_000,
+  approvalMs: 24 * 60 * 60 * 1000,
+  schemaMs: 500,
   attempts: 3,
   retryMs: 500,
   maxRetryMs: 60_000,
@@ -71,10 +91,20 @@ export const defaultLimits: CoreLimits = {
 
 /** What one part of a conversation tells the others (see `raise`). */
 export type Happened =
+  /** A tenant has room for more of this work. */
+  | { type: "room"; tenant: string; work: Work }
+  /** An infer is back, or will not be. */
+  | { type: "infer_settled" }
   | { type: "call_ended"; conversation: Conversation; call: Call }
   | { type: "approval_answered"; conversation: Conversation; call: Call; choice: string; outcome: string };
 
+/** Of one connection, at once. */
+const MAX_CHECKS = 100;
 const MAX_ENDED = 1000;
+/** Of one conversation: an older approval is asked for again. */
+const MAX_APPROVED = 1000;
+
+type Of = NonNullable<Checking["of"]>;
 
 /**
  * The Hub's state and the outputs of the step it is in. Pure: no clock, no I/O, no randomness of its own; the same
@@ -91,8 +121,16 @@ export class Core {
   readonly ended = new Recent<string, Pick<Pending, "to" | "scope">>(MAX_ENDED);
   /** Where an open question is, by its id. */
   readonly questions = new Map<string, Conversation>();
+  /** What goes on when a check in the schemas' thread has its outcome, by the check's id. */
+  readonly checks = new Map<string, Checking>();
+  /** Infers that were lost and may be back, and until when, by component id (rule TRN-11). */
+  readonly away = new Map<string, { offer: Offer; until: number }>();
   /** By component id, in the order of registration. */
   readonly tools = new Map<string, Tool[]>();
+  readonly tenants: Tenants;
+  /** What tenants send, by the second. */
+  readonly rates: Buckets;
+  readonly budgets: Budgets;
   policy: PolicyRule[];
   /** A context is part of the app: its absence is an error, not a default. */
   contextExpected = false;
@@ -103,10 +141,16 @@ export class Core {
   private list: readonly Synced[] = [];
   private out: Batch[] = [];
   private happened: Happened[] = [];
+  /** Conversations of this step's making. */
+  private readonly fresh: Conversation[] = [];
 
   constructor(options: CoreOptions) {
     this.options = options;
     this.policy = options.policy;
+    const { inferences, calls, events } = options.quotas;
+    this.tenants = new Tenants({ infer: inferences, call: calls });
+    this.rates = new Buckets(events);
+    this.budgets = new Budgets(options.budgets, options.prices);
   }
 
   get limits(): CoreLimits {
@@ -128,6 +172,7 @@ export class Core {
     this.out = [];
     input();
     for (let next = this.happened.shift(); next; next = this.happened.shift()) handle(next);
+    this.dropEmpty();
     const out = this.out;
     this.out = [];
     return out;
@@ -153,6 +198,26 @@ export class Core {
   send(scope: string | undefined, to: ConnectionId, event: Event, like?: Event): void {
     event["ts"] = this.now;
     this.effect(scope, { type: "send", to, event, ...(like ? { like } : {}) });
+  }
+
+  /**
+   * Checks values by schemas in the thread for costly ones, then goes on with the outcome: what `goOn` throws is told to
+   * `of`, whoever asked. `by`: whose turn it is there (rule TOL-7).
+   */
+  check(
+    { by, schemas, values = [], of }: { by: string; schemas: readonly string[]; values?: readonly unknown[]; of?: Of },
+    goOn: (outcome: Outcome) => void,
+  ): void {
+    if (of) {
+      const own = [...this.checks.values()].filter((checking) => checking.of?.connection === of.connection);
+      if (own.length >= MAX_CHECKS)
+        throw new BytebotError("overloaded", `${MAX_CHECKS} schemas of this connection are being checked`, {
+          retryable: true,
+        });
+    }
+    const id = this.newId("s");
+    this.checks.set(id, { of, goOn });
+    this.effect(undefined, { type: "check", id, by, schemas, values });
   }
 
   /** Asks whoever works on this request or call to stop (rule INT-3). */
@@ -186,6 +251,7 @@ export class Core {
   conversation(scope: string): Conversation {
     let conversation = this.conversations.get(scope);
     if (!conversation) {
+      this.mustHaveRoom(tenantOf(scope));
       conversation = {
         scope,
         cell: cellOf(scope),
@@ -198,11 +264,77 @@ export class Core {
         questions: new Map(),
         seen: new Map(),
         graceAt: undefined,
-        approved: new Set(),
+        approved: new Recent(MAX_APPROVED),
       };
       this.conversations.set(scope, conversation);
+      this.tenants.count(scope, 1);
+      this.fresh.push(conversation);
     }
     return conversation;
+  }
+
+  private mustHaveRoom(tenant: string): void {
+    const most = this.options.quotas.conversations;
+    if (this.tenants.conversations(tenant) < most) return;
+    throw new BytebotError("overloaded", `tenant "${tenant}" has ${most} conversations, and may have no more`, {
+      retryable: true,
+      retryAfterMs: RETRY_MS,
+    });
+  }
+
+  /** It was given up: where nothing of it is left, it goes. */
+  dropIfEmpty(conversation: Conversation): void {
+    this.fresh.push(conversation);
+  }
+
+  /** What was addressed and nothing came of, leaves nothing behind. */
+  private dropEmpty(): void {
+    for (const { scope, messages, seen, approved, turn, calls, questions } of this.fresh.splice(0)) {
+      const size = messages.length + seen.size + approved.size + calls.size + questions.size;
+      if (size > 0 || turn !== undefined || !this.conversations.delete(scope)) continue;
+      this.tenants.count(scope, -1);
+    }
+  }
+
+  /** An infer was lost: it may be back. */
+  lost(offer: Offer): void {
+    for (const [id, { until }] of this.away) if (until <= this.now) this.away.delete(id);
+    this.away.set(offer.componentId, { offer, until: this.now + this.limits.returnMs });
+  }
+
+  /** How much of everything is kept: for tests and for whoever looks for what grows. */
+  counts(): Record<string, number> {
+    const { connections, conversations, active, pending, questions, checks, away, tools, tenants, rates } = this;
+    const sizes = { connections, conversations, active, pending, questions, checks, away, tools, tenants, rates };
+    return Object.fromEntries(Object.entries(sizes).map(([name, { size }]) => [name, size]));
+  }
+
+  /** It was left alone or detached: nobody waits for it any more, and its tools are gone. */
+  forget(componentId: string): void {
+    this.tools.delete(componentId);
+    if (this.away.delete(componentId)) this.raise({ type: "infer_settled" });
+  }
+
+  /** A request goes out, or out again: its answer counts from now on. */
+  expect(request: string, to: ConnectionId, scope: string, kind: Pending["kind"]): void {
+    const before = this.pending.get(request);
+    const pending = { to, scope, kind, resting: before?.resting ?? 0 };
+    if (!before) this.tenants.began(pending);
+    this.pending.set(request, pending);
+  }
+
+  /** A call begins to wait for a person or a child turn (1), or has waited (-1): meanwhile it takes no room. */
+  rest(call: string, change: 1 | -1): void {
+    const pending = this.pending.get(call);
+    if (!pending) return;
+    pending.resting += change;
+    if (change === 1 && pending.resting === 1) this.makeRoom(pending);
+    if (change === -1 && pending.resting === 0) this.tenants.began(pending);
+  }
+
+  private makeRoom(pending: Pending): void {
+    this.tenants.ended(pending);
+    if (pending.kind !== "render") this.raise({ type: "room", tenant: tenantOf(pending.scope), work: pending.kind });
   }
 
   /** The request no longer waits, and its timer (by the same name) with it; whatever still comes for it changes nothing. */
@@ -210,6 +342,7 @@ export class Core {
     const pending = this.pending.get(request);
     if (!pending) return false;
     this.pending.delete(request);
+    if (pending.resting === 0) this.makeRoom(pending);
     this.effect(pending.scope, { type: "clear", key: `${pending.kind}:${request}` });
     this.ended.set(request, { to: pending.to, scope: pending.scope });
     return true;
@@ -227,6 +360,8 @@ export class Core {
       conversation.graceAt = undefined;
       this.effect(conversation.scope, { type: "clear", key: `grace:${conversation.scope}` });
     }
+    if (conversation.turn?.phase.step !== "waiting") this.tenants.leave(conversation, "infer");
+    if (conversation.calls.size === 0) this.tenants.leave(conversation, "call");
     const set = this.active.get(tenant);
     if (busy) {
       if (set) set.add(conversation);

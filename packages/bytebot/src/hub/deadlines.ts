@@ -3,7 +3,7 @@ import type { Core } from "./core.ts";
 import { expired } from "./questions.ts";
 import { timedOut } from "./results.ts";
 import { graceOver } from "./stop.ts";
-import { finish, inferred, retry } from "./turn.ts";
+import { finish, inferred, notBack, retry } from "./turn.ts";
 
 /** A deadline set by an earlier step has come. A timer whose reason is gone changes nothing. */
 export function timer(core: Core, key: string): void {
@@ -26,6 +26,8 @@ export function timer(core: Core, key: string): void {
       return expired(core, subject);
     case "grace":
       return graceOver(core, subject);
+    case "return":
+      return notBack(core, subject);
     case "retry":
       return retry(core, subject);
   }

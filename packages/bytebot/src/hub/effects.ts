@@ -1,4 +1,4 @@
-import type { Event, LineLimits } from "../wire/index.ts";
+import type { BytebotError, Event, LineLimits } from "../wire/index.ts";
 
 export type ConnectionId = string;
 
@@ -17,6 +17,8 @@ export type Effect =
   | { type: "limit"; to: ConnectionId; limits: LineLimits }
   /** The component can do its work: it has synced, and a toolsource has registered its tools. */
   | { type: "ready"; to: ConnectionId }
+  /** It was refused what it needs to be ready: whoever waits for that is told why. */
+  | { type: "not_ready"; to: ConnectionId; error: BytebotError }
   | { type: "close"; to: ConnectionId; reason: string; bye?: true }
   /** The reader has seen what is open in this cell: from here on it gets it live. */
   | { type: "join"; to: ConnectionId; cell: string; events: Event[] }
@@ -28,7 +30,9 @@ export type Effect =
   | { type: "fault"; error: unknown }
   /** Bytes of a blob, a wish for them, or the end of either. */
   | { type: "blob"; from: ConnectionId; event: Event }
-  | { type: "history"; to: ConnectionId; event: Event };
+  | { type: "history"; to: ConnectionId; event: Event }
+  /** Checks by schemas that may take long, in a thread of their own; answered by the input `checked` under the same id. */
+  | { type: "check"; id: string; by: string; schemas: readonly string[]; values: readonly unknown[] };
 
 /**
  * One step's outcome for one cell: first the events are appended, in one entry; then, and only if that was committed,

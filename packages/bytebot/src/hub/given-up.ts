@@ -21,7 +21,7 @@ export function giveUp(core: Core, cell: string, lost: readonly Batch[], error: 
     if (conversation.turn) loops.set(conversation.turn.loopId, scope);
     stopWork(core, conversation);
     answerAll(core, conversation, error);
-    for (const kind of ["grace", "retry"]) core.effect(scope, { type: "clear", key: `${kind}:${scope}` });
+    for (const kind of ["grace", "retry", "return"]) core.effect(scope, { type: "clear", key: `${kind}:${scope}` });
     conversation.turn = undefined;
     conversation.queue = [];
     conversation.messages = [];
@@ -35,6 +35,7 @@ export function giveUp(core: Core, cell: string, lost: readonly Batch[], error: 
     for (const seen of conversation.seen.values())
       seen.keep(({ answer }) => answer !== undefined && !unsaid.has(answer));
     core.settle(conversation);
+    core.dropIfEmpty(conversation);
   }
   for (const [loop_id, scope] of loops) {
     const end = { scope, loop_id, stop_reason: "error", ts: core.now };

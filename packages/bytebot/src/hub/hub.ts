@@ -9,15 +9,16 @@ import { Core, defaultLimits } from "./core.ts";
 import type { Batch, ConnectionId, Effect } from "./effects.ts";
 import type { Offer } from "./grants.ts";
 import { randomId } from "./ids.ts";
-import { Inbox } from "./inbox.ts";
 import { Intake } from "./intake.ts";
-import type { Open } from "./open.ts";
+import { newOpen, type Open } from "./open.ts";
 import type { Attached, HubOptions } from "./options.ts";
 import { Outlet } from "./outlet.ts";
-import { page } from "./page.ts";
+import { defaultQuotas } from "./quotas.ts";
+import { Pages } from "./pages.ts";
 import { present, SENT_ON, shownAs } from "./present.ts";
 import { Readers, type Watcher } from "./readers.ts";
 import { replay, resumeAfter } from "./replay.ts";
+import { SchemaThread } from "./schema-thread.ts";
 import { step, type StepInput } from "./step.ts";
 import { systemClock, Timers, type Clock } from "./timers.ts";
 
@@ -41,6 +42,8 @@ export class Hub {
   private readonly cells: Cells;
   private readonly readers: Readers;
   private readonly timers: Timers;
+  private readonly schemas: SchemaThread;
+  private readonly pages: Pages;
   private readonly clock: Clock;
   private readonly open = new Map<ConnectionId, Open>();
   private readonly inputs: StepInput[] = [];
@@ -57,6 +60,9 @@ export class Hub {
       policy: options.policy ?? [],
       contextFallback: options.contextFallback ?? false,
       limits: { ...defaultLimits, ...options.limits },
+      quotas: { ...defaultQuotas, ...options.quotas },
+      budgets: options.budgets ?? {},
+      prices: options.prices ?? {},
       resumeAfter: (resume) => resumeAfter(this.log, resume),
     });
     this.cells = new Cells({
@@ -68,6 +74,8 @@ export class Hub {
       full: (cell) => this.input({ type: "base", cell }),
       fault: (error) => this.fault(error),
     });
+    this.schemas = new SchemaThread(this.core.limits.schemaMs);
+    this.pages = new Pages(this.log);
     this.timers = new Timers(this.clock, (key) => this.input({ type: "timer", key }));
     this.readers = new Readers(this.core, {
       outlet: (id) => this.open.get(id)?.outlet,
@@ -88,19 +96,7 @@ export class Hub {
   async connect(offer: Offer, connect: Connect, signal: AbortSignal): Promise<Attached> {
     if (this.state === "closed") throw new BytebotError("unavailable", "the Hub is closed");
     const id = `k_${randomUUID()}`;
-    const open: Open = {
-      offer,
-      link: undefined,
-      outlet: undefined,
-      early: [],
-      inbox: new Inbox(),
-      ready: Promise.withResolvers(),
-      closed: Promise.withResolvers(),
-      expected: false,
-      faults: 0,
-    };
-    // Whoever waits gets the reason; that nobody waits is no fault.
-    open.ready.promise.catch(() => undefined);
+    const open = newOpen(offer);
     this.open.set(id, open);
     this.input({ type: "opened", connection: id, offer });
     try {
@@ -135,9 +131,23 @@ export class Hub {
     this.core.contextExpected = expected;
   }
 
-  /** A component was detached: its tools go with it. */
+  /** How much of everything is kept in memory, by name. */
+  counts(): Record<string, number> {
+    const { open, timers, cells, pages } = this;
+    const watchers = this.readers.watchers.size;
+    return {
+      ...this.core.counts(),
+      open: open.size,
+      timers: timers.size,
+      cells: cells.size,
+      pages: pages.size,
+      watchers,
+    };
+  }
+
+  /** A component will not be back: its tools go with it, and nobody waits for it. */
   forget(componentId: string): void {
-    this.core.tools.delete(componentId);
+    this.input({ type: "forget", componentId });
   }
 
   /** Ends every link, waits for the log, and closes it. */
@@ -155,6 +165,7 @@ export class Hub {
     this.timers.clearAll();
     this.readers.watchers.clear();
     await this.blobs.close();
+    await this.schemas.close();
     await this.log.close();
   }
 
@@ -168,7 +179,7 @@ export class Hub {
         if (++open.faults <= MAX_FAULTS_TOLD) this.report(`${open.offer.name}: ${error.message}`);
         const fault = { event_type: "bb_error", ...error.toWire(), from: open.offer.componentId, ts: this.clock.now() };
         this.readers.observe(fault);
-        this.answer(id, { event_type: "bb_error", ...error.toWire() });
+        this.input({ type: "stray", connection: id, error });
       },
       closed: (reason) => this.gone(id, reason),
     };
@@ -179,6 +190,7 @@ export class Hub {
     if (!open) return;
     this.open.delete(id);
     open.outlet?.close();
+    this.pages.forget(id);
     const untold = open.faults - MAX_FAULTS_TOLD;
     if (untold > 0) this.report(`${open.offer.name}: ${untold} more lines that were no events`);
     this.blobs.closed(id);
@@ -287,6 +299,8 @@ export class Hub {
         return this.open.get(effect.to)?.link?.limit(effect.limits);
       case "ready":
         return this.open.get(effect.to)?.ready.resolve();
+      case "not_ready":
+        return this.open.get(effect.to)?.ready.reject(effect.error);
       case "close":
         return this.end(effect.to, effect.reason, effect.bye === true);
       case "join": {
@@ -302,6 +316,10 @@ export class Hub {
         return this.fault(effect.error);
       case "blob":
         return this.blobs.receive(effect.from, effect.event);
+      case "check": {
+        const { id, by, schemas, values } = effect;
+        return this.schemas.check(by, { schemas, values }, (outcome) => this.input({ type: "checked", id, outcome }));
+      }
       case "history":
         return this.history(effect.to, effect.event as HistoryRequest & Event);
     }
@@ -334,11 +352,7 @@ export class Hub {
   }
 
   private history(to: ConnectionId, request: HistoryRequest & Event): void {
-    const result = { event_type: "bb_history_result", in_reply_to: request.id, scope: request.scope };
-    page(this.log, request).then(
-      (found) => this.send(to, { ...result, success: true, ...found }),
-      (error: unknown) => this.send(to, { ...result, success: false, error: BytebotError.from(error).toWire() }),
-    );
+    this.pages.ask(to, request, (result) => this.send(to, result));
   }
 
   private replay(to: ConnectionId): void {

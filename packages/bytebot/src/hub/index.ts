@@ -1,6 +1,8 @@
 export type { Blobs, BlobStream, PutOptions } from "./blobs.ts";
 export { defaultLimits, type CoreLimits } from "./core.ts";
 export type { Retention } from "./cells.ts";
+export { defaultQuotas, type Quotas } from "./quotas.ts";
+export type { Budget, Price } from "./budget.ts";
 export { offer, type Offer } from "./grants.ts";
 export { Hub } from "./hub.ts";
 export type { Attached, Ended, HubOptions } from "./options.ts";

@@ -84,6 +84,7 @@ function accept(
       throw new BytebotError("overloaded", `${waiting} inputs wait in "${scope}"`, { retryable: true });
     return core.effect(scope, { type: "ack", to: connection.id, inReplyTo: answerTo, fate: "refused" });
   }
+  if (input.requester?.callId !== undefined) core.rest(input.requester.callId, 1);
   const steering = busy && mode === "steer" && turn.stopping === undefined;
   const fate = !busy ? "started" : steering ? "steering" : "queued";
   core.append(scope, input.event);

@@ -1,11 +1,11 @@
 import type { Link } from "../transport/index.ts";
 import type { Event } from "../wire/index.ts";
 import type { Offer } from "./grants.ts";
-import type { Inbox } from "./inbox.ts";
+import { Inbox } from "./inbox.ts";
 import type { Ended } from "./options.ts";
 import type { Outlet } from "./outlet.ts";
 
-/** A connection as the runner keeps it, from its opening to its close. */
+/** What the Hub keeps of a connection beside what the core knows of it. */
 export interface Open {
   offer: Offer;
   link: Link | undefined;
@@ -18,4 +18,21 @@ export interface Open {
   expected: boolean;
   /** Lines so far that were no events. */
   faults: number;
+}
+
+export function newOpen(offer: Offer): Open {
+  const open: Open = {
+    offer,
+    link: undefined,
+    outlet: undefined,
+    early: [],
+    inbox: new Inbox(),
+    ready: Promise.withResolvers(),
+    closed: Promise.withResolvers(),
+    expected: false,
+    faults: 0,
+  };
+  // Whoever waits gets the reason; that nobody waits is no fault.
+  open.ready.promise.catch(() => undefined);
+  return open;
 }

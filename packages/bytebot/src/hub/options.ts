@@ -1,8 +1,10 @@
 import type { BlobStore, EventLog } from "../log/index.ts";
 import type { Event, PolicyRule } from "../wire/index.ts";
+import type { Budget, Price } from "./budget.ts";
 import type { Retention } from "./cells.ts";
 import type { CoreLimits } from "./core.ts";
 import type { ConnectionId } from "./effects.ts";
+import type { Quotas } from "./quotas.ts";
 import type { Clock } from "./timers.ts";
 
 export interface HubOptions {
@@ -16,6 +18,11 @@ export interface HubOptions {
   policy?: PolicyRule[];
   contextFallback?: boolean;
   limits?: Partial<CoreLimits>;
+  quotas?: Partial<Quotas>;
+  /** By patterns of tenants; those without one have none. */
+  budgets?: Record<string, Budget>;
+  /** By patterns of models: what a budget's cost is counted with. */
+  prices?: Record<string, Price>;
   clock?: Clock;
   /** A random id with this prefix. */
   newId?: (prefix: string) => string;

@@ -67,7 +67,14 @@ export class Outlet {
     this.callOff();
   }
 
-  private giveUp(): void {
+  /** Bytes that wait for it. */
+  get unread(): number {
+    return this.state === "closed" ? 0 : this.link.buffered + this.heldBytes;
+  }
+
+  /** It reads too slowly: it is told, and closed. */
+  giveUp(): void {
+    if (this.state === "closed") return;
     this.close();
     this.options.tooSlow();
   }

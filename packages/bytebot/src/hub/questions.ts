@@ -1,35 +1,60 @@
-import { BytebotError, type Event, type InputReply, type InputRequest } from "../wire/index.ts";
+import { BytebotError, tenantOf, type Event, type InputRequest } from "../wire/index.ts";
 import type { Core } from "./core.ts";
 import { mayTouch } from "./grants.ts";
+import { toSchema, unusable, type Schema } from "./schema.ts";
 import { forget, reply, seenBefore } from "./seen.ts";
 import type { Call, Conversation, Question, Synced } from "./state.ts";
-import { schemaCheck } from "./tools.ts";
 
-type Outcome = "accepted" | "declined" | "cancelled" | "expired";
+export type Ending = "accepted" | "declined" | "cancelled" | "expired";
 
-/** A component asks the person of its scope (rules QUE-1 to QUE-6). */
+/** A component asks the person of its scope; a schema that may take long is tried first (rules QUE-1 to QUE-6). */
 export function ask(core: Core, connection: Synced, event: InputRequest): void {
-  const call = event.call_id === undefined ? undefined : findCall(core, connection, event.call_id);
-  if (event.call_id !== undefined && !call)
+  const conversation = core.conversation(placeOf(core, connection, event).scope);
+  mustHaveRoom(core, conversation);
+  const schema = event.schema && toSchema(event.schema, "the question");
+  if (seenBefore(core, conversation, connection, event)) return;
+  if (!schema || schema.plain) return pose(core, connection, event, schema);
+  const { componentId } = connection.offer;
+  const of = { connection: connection.id, event };
+  core.check({ by: tenantOf(conversation.scope), schemas: [schema.text], of }, (outcome) => {
+    try {
+      if (outcome.result === "unusable") throw unusable("the question", outcome.why);
+      if (core.synced(connection.id)) pose(core, connection, event, schema);
+      else forget(conversation, componentId, event.id);
+    } catch (error) {
+      forget(conversation, componentId, event.id);
+      throw error;
+    }
+  });
+}
+
+function placeOf(core: Core, connection: Synced, event: InputRequest): { scope: string; call: Call | undefined } {
+  const found = event.call_id === undefined ? undefined : findCall(core, connection, event.call_id);
+  if (event.call_id !== undefined && !found)
     throw new BytebotError("not_found", `no open call "${event.call_id}" of this component`);
-  if (connection.grant.kind === "toolsource" && !call) {
+  if (connection.grant.kind === "toolsource" && !found) {
     throw new BytebotError("invalid_params", "a toolsource asks within a call: name its call_id");
   }
-  const scope = call?.conversation.scope ?? event.scope;
+  const scope = found?.conversation.scope ?? event.scope;
   if (scope === undefined) throw new BytebotError("invalid_params", "the question has no scope: name one");
-  if (event.schema) schemaCheck(event.schema, "the question");
+  return { scope, call: found?.call };
+}
+
+function mustHaveRoom(core: Core, { scope, questions }: Conversation): void {
+  if (questions.size < core.limits.questions) return;
+  throw new BytebotError("overloaded", `${core.limits.questions} questions are open in "${scope}"`, {
+    retryable: true,
+  });
+}
+
+function pose(core: Core, connection: Synced, event: InputRequest, schema: Schema | undefined): void {
+  const { scope, call } = placeOf(core, connection, event);
   const conversation = core.conversation(scope);
-  if (conversation.questions.size >= core.limits.questions) {
-    throw new BytebotError("overloaded", `${core.limits.questions} questions are open in "${scope}"`, {
-      retryable: true,
-    });
-  }
-  if (seenBefore(core, conversation, connection, event)) return;
+  mustHaveRoom(core, conversation);
   const of = { connection: connection.id, component: connection.offer.componentId, request: event.id };
-  const asker: Question["asker"] = call ? { type: "call", ...of, call: call.call } : { type: "context", ...of };
-  const { prompt, schema, options, expires_at, call_id } = event;
-  const fields = { prompt, schema, options, call_id };
-  open(core, conversation, asker, fields, expires_at);
+  const asker: Question["asker"] = call ? { type: "call", ...of, call } : { type: "context", ...of };
+  const { prompt, options, expires_at, call_id } = event;
+  open(core, conversation, asker, { prompt, schema: event.schema, options, call_id }, expires_at, schema);
 }
 
 /** Opens a question at every input-capable UI of the scope; nobody there to answer means it has expired. */
@@ -39,12 +64,13 @@ export function open(
   asker: Question["asker"],
   fields: Record<string, unknown>,
   expiresAt?: number,
+  schema?: Schema,
 ): void {
   const { scope } = conversation;
   const expires = Math.min(expiresAt ?? Infinity, core.now + core.limits.questionMs);
   const event: Event = { event_type: "input_strict", id: core.newId("q"), scope, expires_at: expires };
   for (const [field, value] of Object.entries(fields)) if (value !== undefined) event[field] = value;
-  const question: Question = { id: String(event["id"]), event, asker };
+  const question: Question = { id: String(event["id"]), event, schema, checking: undefined, asker };
   conversation.questions.set(question.id, question);
   core.questions.set(question.id, conversation);
   core.append(scope, event);
@@ -60,34 +86,12 @@ function mayAnswer({ grant }: Synced): boolean {
   return grant.inputCapable && (grant.types?.has("input_strict") ?? true);
 }
 
-/** The first valid answer wins; an invalid one is refused and the question stays open. */
-export function answer(core: Core, connection: Synced, event: InputReply): void {
-  if (!connection.grant.inputCapable) throw new BytebotError("forbidden", "this connection may not answer questions");
-  const found = findQuestion(core, connection, event.in_reply_to);
-  if (!found) throw new BytebotError("not_found", `no open question "${event.in_reply_to}"`);
-  const { conversation, question } = found;
-  const accepted = event.outcome === "accepted";
-  if (accepted) checkValue(question, event.value);
-  const value = accepted ? event.value : undefined;
-  resolve(core, conversation, question, accepted ? "accepted" : "declined", value, connection.offer.componentId);
-  core.effect(conversation.scope, { type: "ack", to: connection.id, inReplyTo: event.id ?? event.in_reply_to });
-}
-
-function checkValue(question: Question, value: unknown): void {
-  const { schema, options } = question.event as { schema?: Record<string, unknown>; options?: string[] };
-  if (options && !options.includes(value as string)) {
-    throw new BytebotError("invalid_params", `the answer is none of: ${options.join(", ")}; the question stays open`);
-  }
-  const wrong = schema && schemaCheck(schema, "the question")(value);
-  if (wrong) throw new BytebotError("invalid_params", `${wrong}; the question stays open`);
-}
-
 /** Ends a question: everyone is told, and its asker answered. */
 export function resolve(
   core: Core,
   conversation: Conversation,
   question: Question,
-  outcome: Outcome,
+  outcome: Ending,
   value?: unknown,
   by?: string,
 ): void {
@@ -124,7 +128,7 @@ export function resolve(
   core.settle(conversation);
 }
 
-function notAnswered(outcome: Outcome): Record<string, unknown> {
+function notAnswered(outcome: Ending): Record<string, unknown> {
   return { code: "cancelled", message: `the question was ${outcome}`, retryable: false };
 }
 
@@ -150,19 +154,9 @@ function findCall(core: Core, connection: Synced, id: string): { conversation: C
   return conversation && call ? { conversation, call } : undefined;
 }
 
-function findQuestion(
-  core: Core,
-  connection: Synced,
-  id: string,
-): { conversation: Conversation; question: Question } | undefined {
-  const conversation = core.questions.get(id);
-  const question = conversation?.questions.get(id);
-  if (!conversation || !question || !mayTouch(connection, conversation.scope)) return undefined;
-  return { conversation, question };
-}
-
 /** A call's own time stands still while a person thinks. */
 function pauseClock(core: Core, call: Call): void {
+  core.rest(call.id, 1);
   if (call.deadline === undefined) return;
   call.left = call.deadline - core.now;
   call.deadline = undefined;
@@ -170,6 +164,7 @@ function pauseClock(core: Core, call: Call): void {
 }
 
 function resumeClock(core: Core, conversation: Conversation, call: Call): void {
+  core.rest(call.id, -1);
   const another = [...conversation.questions.values()].some(
     (question) => question.asker.type === "call" && question.asker.call === call,
   );

@@ -5,6 +5,7 @@ import { mayTouch } from "./grants.ts";
 import { orderOf } from "../log/index.ts";
 import type { Outlet } from "./outlet.ts";
 import { present, SENT_ON, withoutContent } from "./present.ts";
+import { tenantsOf } from "./quotas.ts";
 import type { Synced } from "./state.ts";
 
 const TELEMETRY_BYTES = 1024 * 1024;
@@ -120,7 +121,19 @@ export class Readers {
     if (!sinkAllows(scopes, event) || !mayReceive(kind, controller || owner, event.event_type)) {
       return this.out.breach(to.id, event);
     }
+    const { unread } = outlet;
     outlet.send(event);
+    if (unread > 0) this.unburden(to);
+  }
+
+  /** Where all readers of a tenant leave too much unread, the slowest of them goes (rule QTA-4). */
+  private unburden(reader: Synced): void {
+    for (const tenant of tenantsOf(reader.grant.scopes)) {
+      const outlets = [...this.core.tenants.connections(tenant)].flatMap((id) => this.out.outlet(id) ?? []);
+      const all = outlets.reduce((sum, { unread }) => sum + unread, 0);
+      if (all <= this.core.options.quotas.buffered) continue;
+      outlets.reduce((slowest, other) => (other.unread > slowest.unread ? other : slowest)).giveUp();
+    }
   }
 
   /** Telemetry is the first to lose events, and is told how many. */

@@ -1,11 +1,11 @@
 /** A map that forgets: it keeps the newest `size` entries at least, and twice as many at most. */
 export class Recent<Key, Value> {
-  private readonly size: number;
+  private readonly kept: number;
   private newer = new Map<Key, Value>();
   private older = new Map<Key, Value>();
 
   constructor(size: number) {
-    this.size = size;
+    this.kept = size;
   }
 
   get(key: Key): Value | undefined {
@@ -14,7 +14,7 @@ export class Recent<Key, Value> {
 
   set(key: Key, value: Value): void {
     // A generation is dropped whole: deleting the oldest one by one makes a Map slow.
-    if (this.newer.size >= this.size && !this.newer.has(key)) {
+    if (this.newer.size >= this.kept && !this.newer.has(key)) {
       this.older = this.newer;
       this.newer = new Map();
     }
@@ -24,6 +24,15 @@ export class Recent<Key, Value> {
   /** Forgets what does not pass. */
   keep(passes: (value: Value) => boolean): void {
     for (const map of [this.newer, this.older]) for (const [key, value] of map) if (!passes(value)) map.delete(key);
+  }
+
+  get size(): number {
+    return this.newer.size + this.older.size;
+  }
+
+  clear(): void {
+    this.newer.clear();
+    this.older.clear();
   }
 
   delete(key: Key): void {

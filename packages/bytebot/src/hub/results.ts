@@ -168,10 +168,13 @@ export function cancel(core: Core, conversation: Conversation, call: Call, reaso
   if (call.state === "running" && call.to) core.cancel(conversation.scope, call.to, call.id, reason);
 }
 
+/** Nothing was asked of its tool yet. */
+const NOT_SENT = new Set<Call["state"]>(["checking", "asking", "queued"]);
+
 /** An interrupt reached this call: what has not run ends at once, what runs is asked to stop and gets its grace. */
 export function stop(core: Core, conversation: Conversation, call: Call, reason: string): void {
   if (call.stopBy !== undefined) return;
-  if (call.state === "asking") return refused(core, conversation, call, "cancelled", "Interrupted before it ran.");
+  if (NOT_SENT.has(call.state)) return refused(core, conversation, call, "cancelled", "Interrupted before it ran.");
   if (call.state !== "running") return unanswered(core, conversation, call);
   call.stopBy = core.now + core.limits.graceMs;
   cancel(core, conversation, call, reason);

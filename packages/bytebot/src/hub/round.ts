@@ -1,4 +1,4 @@
-import { BytebotError, type ContextRenderResult } from "../wire/index.ts";
+import { BytebotError, within, type ContextRenderResult } from "../wire/index.ts";
 import type { Core } from "./core.ts";
 import { mustFit, weigh } from "./fit.ts";
 import { mayTouch } from "./grants.ts";
@@ -27,7 +27,7 @@ export function render(core: Core, conversation: Conversation, turn: Turn): bool
   const request = core.newId("r");
   const upto = placeIn(conversation.messages);
   turn.phase = { step: "rendering", request, to: context.id, upto, whole: history_whole };
-  core.pending.set(request, { to: context.id, scope, kind: "render" });
+  core.expect(request, context.id, scope, "render");
   core.send(scope, context.id, {
     event_type: "bb_context_render_request",
     id: request,
@@ -45,8 +45,7 @@ export function render(core: Core, conversation: Conversation, turn: Turn): bool
 /** The Hub's defaults: the transcript as it is, every tool of the scope, the primary infer. */
 export function plainRound(core: Core, conversation: Conversation): Round {
   const offered = offeredIn(core, conversation.scope);
-  const infer = chooseInfer(core, conversation.scope, undefined);
-  return { infer: infer.id, offered, fields: { messages: conversation.messages, ...toolsOf(offered) } };
+  return { infer: undefined, offered, fields: { messages: conversation.messages, ...toolsOf(offered) } };
 }
 
 /** What the context chose, over the Hub's defaults. */
@@ -54,11 +53,10 @@ export function renderedRound(core: Core, conversation: Conversation, answer: Co
   const { scope } = conversation;
   const result = fromContext(answer);
   const offered = chooseTools(offeredIn(core, scope), result.tools);
-  const infer = chooseInfer(core, scope, result.infer);
   const { system, model, params, tool_choice } = result;
   const messages = result.messages ?? conversation.messages;
   const chosen = Object.entries({ system, model, params, tool_choice }).filter(([, value]) => value !== undefined);
-  return { infer: infer.id, offered, fields: { messages, ...toolsOf(offered), ...Object.fromEntries(chosen) } };
+  return { infer: result.infer, offered, fields: { messages, ...toolsOf(offered), ...Object.fromEntries(chosen) } };
 }
 
 function chooseTools(all: Map<string, Tool>, names: ContextRenderResult["tools"]): Map<string, Tool> {
@@ -74,9 +72,15 @@ function toolsOf(offered: ReadonlyMap<string, Tool>): Pick<Round["fields"], "too
   return offered.size === 0 ? {} : { tools: [...offered.values()].map(toModel) };
 }
 
-function chooseInfer(core: Core, scope: string, name: string | undefined): Synced {
+/** Who answers a round; undefined: it is being started again, and will be back (rule TRN-11). */
+export function chooseInfer(core: Core, scope: string, name: string | undefined): Synced | undefined {
   const infer = serving(core, "infer", scope, name);
   if (infer) return infer;
+  const comes = [...core.away.values()].some(
+    ({ offer, until }) =>
+      core.now < until && within(offer.scopes, scope) && (name === undefined || offer.name === name),
+  );
+  if (comes) return undefined;
   const what = name === undefined ? "no infer component is attached" : `no infer component is named "${name}"`;
   throw new BytebotError("unavailable", `${what}: attach one with hub.attachInfer(…), or "infer" in the app file`, {
     retryable: false,

@@ -1,33 +1,40 @@
 import type {
   Block,
   Event,
+  InputReply,
   Message,
   ModelTool,
   StopReason,
   ToolChoice,
   ToolDefinition,
-  Usage,
   WireError,
 } from "../wire/index.ts";
+import type { Bucket } from "./bucket.ts";
 import type { ConnectionId, Effect } from "./effects.ts";
 import type { Grant, Offer } from "./grants.ts";
 import type { Weight } from "./fit.ts";
 import type { Place, Rendered } from "./incremental.ts";
 import type { Recent } from "./recent.ts";
 import type { XmlAnswer } from "./xml.ts";
+import type { Outcome, Schema } from "./schema.ts";
 
 /** A connection's life: new (nothing said yet) → synced (granted) → gone from the map. */
 export type Connection =
-  | { state: "new"; id: ConnectionId; offer: Offer }
+  | { state: "new"; id: ConnectionId; offer: Offer; faults: Bucket; deaf?: true }
   | {
       state: "synced";
       id: ConnectionId;
       offer: Offer;
+      /** What it may send that is refused, before it is closed; then it is not heard any more. */
+      faults: Bucket;
+      deaf?: true;
       grant: Grant;
       /** Cells whose open state it has not been shown yet: nothing live of them until then. */
       joining: Set<string>;
       /** It asked for what is older: undefined where it did not. */
       resume: Resume | undefined;
+      /** Its registrations whose schemas are being checked: a later one waits for them. */
+      registering: number;
     };
 export type Synced = Extract<Connection, { state: "synced" }>;
 
@@ -50,7 +57,7 @@ export interface Tool {
   component: string;
   modelName: string;
   hash: string;
-  validate: (input: unknown) => string | undefined;
+  schema: Schema;
 }
 
 /** Who waits for the answer to which request of its own. */
@@ -87,8 +94,8 @@ export interface Call {
   modelName: string;
   input: unknown;
   loopId: string | undefined;
-  /** asking: a person decides; running: sent; waiting: its link was lost and it may go out again; done. */
-  state: "asking" | "running" | "waiting" | "done";
+  /** checking: its arguments are, by the schemas' thread; asking: a person decides; queued: until its tenant has room; running: sent; waiting: its link was lost and it may go out again; done. */
+  state: "checking" | "asking" | "queued" | "running" | "waiting" | "done";
   to: ConnectionId | undefined;
   /** Milliseconds since 1970; undefined while its clock stands still for a question. */
   deadline: number | undefined;
@@ -131,11 +138,14 @@ export type Phase =
       xml: XmlAnswer | undefined;
     }
   | { step: "calling"; calls: Call[] }
+  /** Until its tenant has room for an inference, or its infer is back. */
+  | { step: "waiting" }
   | { step: "pausing" };
 
 /** What one round sends, chosen by the context or by default; a repeated attempt sends the same. */
 export interface Round {
-  infer: ConnectionId;
+  /** By its name, where the context chose one; else the primary. */
+  infer: string | undefined;
   offered: Map<string, Tool>;
   fields: {
     model?: string;
@@ -158,13 +168,15 @@ export interface Turn {
   calls: number;
   lastCall: string;
   sameCalls: number;
-  usage: Usage | undefined;
   stopping: { reason: string; until: number } | undefined;
 }
 
 export interface Question {
   id: string;
   event: Event;
+  schema: Schema | undefined;
+  /** Answers that wait until the one before them is checked; undefined: none is being checked. */
+  checking: { connection: ConnectionId; reply: InputReply }[] | undefined;
   asker:
     | { type: "call"; connection: ConnectionId; component: string; request: string; call: Call }
     | { type: "context"; connection: ConnectionId; component: string; request: string }
@@ -193,8 +205,14 @@ export interface Conversation {
   seen: Map<string, Recent<string, Seen>>;
   /** When the next grace ends, where something was told to stop. */
   graceAt: number | undefined;
-  /** Approved for this conversation: tool hash. */
-  approved: Set<string>;
+  /** Approved for this conversation, the newest: tool and arguments, and until when, in milliseconds since 1970. */
+  approved: Recent<string, number>;
+}
+
+/** A check in the schemas' thread. `of`: who is told when it comes to nothing. */
+export interface Checking {
+  of: { connection: ConnectionId; event: Event } | undefined;
+  goOn: (outcome: Outcome) => void;
 }
 
 /** What a request of the Hub's is for, by its id. An answer counts only from the connection it went to. */
@@ -202,6 +220,8 @@ export interface Pending {
   to: ConnectionId;
   scope: string;
   kind: "render" | "infer" | "call";
+  /** Of a call: questions and child turns it waits for; while there are any it takes no room (rule QTA-2). */
+  resting: number;
 }
 
 export type { Block, Message, StopReason, WireError };

@@ -13,23 +13,26 @@ import {
   type InferChunk,
 } from "../wire/index.ts";
 import { chunk } from "./blocks.ts";
+import { countFault, mustHaveRate, stray } from "./admission.ts";
 import * as calls from "./calls.ts";
 import * as connections from "./connections.ts";
-import type { Core, Happened } from "./core.ts";
+import type { Core } from "./core.ts";
 import type { Batch, ConnectionId } from "./effects.ts";
 import { mayTouch, type Offer } from "./grants.ts";
 import { giveUp } from "./given-up.ts";
+import { goOn } from "./go-on.ts";
 import { interrupt, turnRequest, userEvent } from "./input.ts";
 import { arrive, joined } from "./join.ts";
 import { timer } from "./deadlines.ts";
 import * as questions from "./questions.ts";
+import * as replies from "./replies.ts";
 import * as results from "./results.ts";
+import type { Outcome } from "./schema.ts";
 import { seenBefore } from "./seen.ts";
 import type { Conversation, Synced, Turn } from "./state.ts";
-import { stopChildren } from "./stop.ts";
 import { register } from "./tools.ts";
 import { snapshot } from "./snapshot.ts";
-import { allCallsEnded, finish, inferred, rendered } from "./turn.ts";
+import { finish, inferred, rendered } from "./turn.ts";
 
 /** Everything that can reach the core. */
 export type StepInput =
@@ -43,7 +46,10 @@ export type StepInput =
   /** The cell's log is full: it begins anew with what it has come to. */
   | { type: "base"; cell: string }
   | { type: "log_failed"; cell: string; lost: readonly Batch[]; error: BytebotError }
-  | { type: "timer"; key: string };
+  | { type: "timer"; key: string }
+  | { type: "forget"; componentId: string }
+  | { type: "stray"; connection: ConnectionId; error: BytebotError }
+  | { type: "checked"; id: string; outcome: Outcome };
 
 /** The pure core: one input at one time, and what follows from it. */
 export function step(core: Core, now: number, input: StepInput): Batch[] {
@@ -61,7 +67,7 @@ function begin(core: Core, input: StepInput): void {
     case "event":
       return receive(core, input.connection, input.event);
     case "refused":
-      return core.refuse(input.connection, input.error, nameOf(input.event));
+      return refuse(core, input.connection, input.error, input.event);
     case "closed":
       return connections.closed(core, input.connection, input.reason);
     case "joined":
@@ -74,21 +80,32 @@ function begin(core: Core, input: StepInput): void {
       return giveUp(core, input.cell, input.lost, input.error);
     case "timer":
       return timer(core, input.key);
+    case "forget":
+      return core.forget(input.componentId);
+    case "stray":
+      return stray(core, input.connection, input.error);
+    case "checked":
+      return checked(core, input.id, input.outcome);
   }
 }
 
-function goOn(core: Core, happened: Happened): void {
-  const { conversation } = happened;
-  if (happened.type === "call_ended") {
-    stopChildren(core, conversation.scope, happened.call);
-    allCallsEnded(core, conversation);
-  } else calls.approvalGiven(core, conversation, happened.call, happened.choice, happened.outcome);
+/** The schemas' thread has answered: whoever waited for it goes on. */
+function checked(core: Core, id: string, outcome: Outcome): void {
+  const checking = core.checks.get(id);
+  core.checks.delete(id);
+  try {
+    checking?.goOn(outcome);
+  } catch (error) {
+    if (!(error instanceof BytebotError)) core.effect(undefined, { type: "fault", error });
+    const of = checking?.of;
+    if (of && core.connections.has(of.connection)) refuse(core, of.connection, BytebotError.from(error), of.event);
+  }
 }
 
 /** One event from one connection. What is wrong with it goes back to its sender as `bb_error`; the link goes on (rule ERR-2). */
 function receive(core: Core, id: ConnectionId, event: Event): void {
   const connection = core.connections.get(id);
-  if (!connection) return;
+  if (!connection || connection.deaf) return;
   try {
     if (connection.state === "new") firstEvent(core, id, event);
     else {
@@ -97,7 +114,7 @@ function receive(core: Core, id: ConnectionId, event: Event): void {
     }
   } catch (error) {
     if (!(error instanceof BytebotError)) core.effect(undefined, { type: "fault", error });
-    core.refuse(id, BytebotError.from(error), nameOf(event));
+    refuse(core, id, BytebotError.from(error), event);
     if (connection.state === "new" && event.event_type === "bb_sync") {
       core.effect(undefined, { type: "close", to: id, reason: BytebotError.from(error).message });
     }
@@ -107,6 +124,14 @@ function receive(core: Core, id: ConnectionId, event: Event): void {
 /** What a refusal names as what it answers (rule ERR-2). */
 function nameOf(event: Event): unknown {
   return event["id"] ?? event["in_reply_to"] ?? event["call_id"];
+}
+
+/** Tells the sender, and whoever waits for it to be ready where that depended on it (rule CON-11). */
+function refuse(core: Core, id: ConnectionId, error: BytebotError, event: Event): void {
+  core.refuse(id, error, nameOf(event));
+  const connection = core.connections.get(id);
+  if (connection) countFault(core, connection, error);
+  if (event.event_type === "bb_tool_register") core.effect(undefined, { type: "not_ready", to: id, error });
 }
 
 function firstEvent(core: Core, id: ConnectionId, event: Event): void {
@@ -145,6 +170,7 @@ function route(core: Core, connection: Synced, sent: Event): void {
     throw error;
   }
   const event = unstamped(sent);
+  mustHaveRate(core, connection, event);
   const scope = event["scope"];
   if (scope !== undefined && !isScope(scope))
     throw new BytebotError("invalid_event", `"scope": ${JSON.stringify(scope).slice(0, 80)} is no scope`);
@@ -245,7 +271,7 @@ function deliver(core: Core, connection: Synced, event: Event): void {
     case "interrupt":
       return interrupt(core, connection, typed("interrupt", event));
     case "input_reply":
-      return questions.answer(core, connection, typed("input_reply", event));
+      return replies.answer(core, connection, typed("input_reply", event));
     case "bb_input_request":
       return questions.ask(core, connection, typed("bb_input_request", event));
     case "bb_tool_register":

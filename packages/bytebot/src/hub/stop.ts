@@ -25,9 +25,9 @@ export function stopConversation(core: Core, conversation: Conversation, reason:
   for (const call of [...conversation.calls.values()]) results.stop(core, conversation, call, reason);
   waitForGrace(core, conversation);
   // A render has no effect and a pause nothing to end: neither is waited for.
-  if (turn && conversation.turn === turn && (turn.phase.step === "rendering" || turn.phase.step === "pausing")) {
+  const step = turn?.phase.step;
+  if (turn && conversation.turn === turn && step !== "inferring" && step !== "calling")
     finishStopped(core, conversation, turn);
-  }
   core.settle(conversation);
 }
 
@@ -51,6 +51,7 @@ function giveBack(core: Core, conversation: Conversation, inputs: Input[]): void
   for (const input of inputs) {
     core.append(scope, { event_type: "input_state", id: input.id, scope, fate: "returned" });
     if (!input.requester) continue;
+    if (input.requester.callId !== undefined) core.rest(input.requester.callId, -1);
     const error = { code: "cancelled", message: "interrupted before it began", retryable: false };
     const answer = { event_type: "bb_turn_result", in_reply_to: input.requester.id, scope, success: false, error };
     reply(core, conversation, input.requester, answer);

@@ -40,6 +40,10 @@ export class Timers {
     this.timers.delete(key);
   }
 
+  get size(): number {
+    return this.timers.size;
+  }
+
   clearAll(): void {
     for (const callOff of this.timers.values()) callOff();
     this.timers.clear();

@@ -1,19 +1,35 @@
 import { createHash } from "node:crypto";
-import { Validator, type Schema } from "@cfworker/json-schema";
 import { BytebotError, within, type ModelTool, type ToolDefinition, type ToolRegister } from "../wire/index.ts";
 import type { Core } from "./core.ts";
+import { toSchema, unusable, type Schema } from "./schema.ts";
 import type { Synced, Tool } from "./state.ts";
 
-const MAX_SCHEMA = 64 * 1024;
-
-/** Replaces a component's tools whole, or refuses and changes nothing (rule TOL-1). */
+/** Replaces a component's tools whole, or refuses and changes nothing; schemas that may take long are tried first (rule TOL-1). */
 export function register(core: Core, connection: Synced, event: ToolRegister): void {
+  const { componentId, name: component } = connection.offer;
+  const schemas = event.tools.map(({ name, input_schema }) => toSchema(input_schema, `tool "${name}"`));
+  const costly = schemas.flatMap(({ text, plain }, index) => (plain ? [] : [{ text, name: event.tools[index]!.name }]));
+  if (costly.length === 0 && connection.registering === 0) return replace(core, connection, event, schemas);
+  const of = { connection: connection.id, event };
+  core.check({ by: componentId, schemas: costly.map(({ text }) => text), of }, (outcome) => {
+    connection.registering--;
+    if (!core.synced(connection.id)) return;
+    if (outcome.result === "unusable") {
+      const names = costly.map(({ name }) => `"${name}"`).join(", ");
+      throw unusable(`${costly.length === 1 ? "tool" : "one of the tools"} ${names} of ${component}`, outcome.why);
+    }
+    replace(core, connection, event, schemas);
+  });
+  connection.registering++;
+}
+
+function replace(core: Core, connection: Synced, event: ToolRegister, schemas: readonly Schema[]): void {
   const { componentId, name: component } = connection.offer;
   const taken = new Set<string>();
   for (const [id, tools] of core.tools) if (id !== componentId) for (const tool of tools) taken.add(tool.modelName);
   const tools: Tool[] = [];
   const names = new Set<string>();
-  for (const definition of event.tools) {
+  for (const [index, definition] of event.tools.entries()) {
     if (names.has(definition.name)) throw conflict(component, definition.name, "it is there twice");
     names.add(definition.name);
     const modelName = pickName(component, definition.name, taken);
@@ -24,7 +40,7 @@ export function register(core: Core, connection: Synced, event: ToolRegister): v
       component,
       modelName,
       hash: hashOf(definition),
-      validate: validator(definition),
+      schema: schemas[index]!,
     });
   }
   core.tools.set(componentId, tools);
@@ -69,67 +85,6 @@ export function canonical(value: unknown): string {
       ? Object.fromEntries(Object.entries(inner).sort(([a], [b]) => (a < b ? -1 : 1)))
       : inner,
   );
-}
-
-/** Checks arguments against the schema; answers what is wrong, in words for the model. An interpreter: no code is made from a schema. */
-function validator(definition: ToolDefinition): Tool["validate"] {
-  const schema = definition.input_schema as Schema;
-  if (JSON.stringify(schema).length > MAX_SCHEMA) {
-    throw new BytebotError("too_large", `the input_schema of tool "${definition.name}" is over ${MAX_SCHEMA} bytes`);
-  }
-  return schemaCheck(schema, `tool "${definition.name}"`);
-}
-
-/** References can double at each step, so that a small schema takes for ever. */
-const MAX_REFS = 32;
-
-/** Keywords whose value is data, not a schema. */
-const DATA = new Set(["const", "enum", "default", "examples"]);
-
-/**
- * A pattern of a satellite's could keep the Hub busy for ever; the tool that wrote it has to check it itself (rule TOL-7).
- * What is said of the properties beside patterns goes with them: without these it would refuse what they allow.
- */
-function withoutPatterns(schema: unknown): unknown {
-  if (typeof schema !== "object" || schema === null) return schema;
-  const record = schema as Record<string, unknown>;
-  if (typeof record["pattern"] === "string") delete record["pattern"];
-  if (record["patternProperties"] !== undefined) {
-    for (const keyword of ["patternProperties", "additionalProperties", "unevaluatedProperties"])
-      delete record[keyword];
-  }
-  for (const [keyword, inner] of Object.entries(record)) if (!DATA.has(keyword)) withoutPatterns(inner);
-  return schema;
-}
-
-export function schemaCheck(schema: Schema | Record<string, unknown>, what: string): Tool["validate"] {
-  if (JSON.stringify(schema).split('Ref":').length + JSON.stringify(schema).split('"$ref":').length - 2 > MAX_REFS) {
-    throw new BytebotError(
-      "invalid_params",
-      `the schema of ${what} has more than ${MAX_REFS} references: write them out`,
-    );
-  }
-  let validate: Validator;
-  try {
-    // The validator writes into its schema, and ours is frozen.
-    validate = new Validator(withoutPatterns(structuredClone(schema)) as Schema, "2020-12", true);
-    // A schema with a broken $ref or pattern shows it only when used: better now than in a call.
-    validate.validate({});
-  } catch (cause) {
-    throw new BytebotError("invalid_params", `the schema of ${what} is not usable: ${String(cause)}`, { cause });
-  }
-  return (input) => {
-    let outcome: ReturnType<Validator["validate"]>;
-    try {
-      outcome = validate.validate(input);
-    } catch (error) {
-      return `the schema cannot be applied: ${String(error)}`; // it refers to itself without an end
-    }
-    const { valid, errors } = outcome;
-    if (valid) return undefined;
-    const worst = errors.at(-1);
-    return worst ? `${worst.instanceLocation.replace(/^#/, "input")}: ${worst.error}` : "does not match the schema";
-  };
 }
 
 /** The tools of this scope in a fixed order, so that the block the model sees is the same bytes every turn (rule TOL-4). */

@@ -1,19 +1,20 @@
 import {
   BytebotError,
+  tenantOf,
   type ContextRenderResult,
   type InferResult,
   type StopReason,
   type WireError,
 } from "../wire/index.ts";
 import { finished, keepSeen } from "./blocks.ts";
-import { begin, callsOf } from "./calls.ts";
+import * as calls from "./calls.ts";
 import type { Core } from "./core.ts";
 import { mustFit, weigh } from "./fit.ts";
 import { addAssistant, addResults, addUser, copyMessages } from "./history.ts";
-import { plainRound, render, renderedRound } from "./round.ts";
+import { chooseInfer, plainRound, render, renderedRound } from "./round.ts";
 import { reply } from "./seen.ts";
 import { originOf, toInfer } from "./shape.ts";
-import type { Conversation, Input, Phase, Tool, Turn } from "./state.ts";
+import type { Conversation, Input, Phase, Round, Synced, Tool, Turn } from "./state.ts";
 import { askedOf, whyMalformed } from "./xml.ts";
 
 type ToolUse = Extract<ReturnType<typeof finished>[number], { type: "tool_use" }>;
@@ -32,7 +33,6 @@ export function start(core: Core, conversation: Conversation, input: Input): voi
     calls: 0,
     lastCall: "",
     sameCalls: 0,
-    usage: undefined,
     stopping: undefined,
   };
   conversation.turn = turn;
@@ -51,7 +51,7 @@ function nextRound(core: Core, conversation: Conversation, turn: Turn): void {
 
 /** The context, where there is one; else the infer at once. */
 function ask(core: Core, conversation: Conversation, turn: Turn): void {
-  if (!render(core, conversation, turn)) infer(core, conversation, turn, plainRound(core, conversation));
+  if (!render(core, conversation, turn)) begin(core, conversation, turn, plainRound(core, conversation));
 }
 
 /** Runs one step of a turn: what it throws ends the turn with that error, not the Hub. */
@@ -79,24 +79,48 @@ export function rendered(
       );
     }
     conversation.rendered = { to: phase.to, ...phase.upto };
-    infer(core, conversation, turn, renderedRound(core, conversation, result));
+    begin(core, conversation, turn, renderedRound(core, conversation, result));
   });
 }
 
-/** Logs that an inference starts, then asks for it. The log keeps the fact; the messages can be rendered again. */
-function infer(core: Core, conversation: Conversation, turn: Turn, round: NonNullable<Turn["current"]>): void {
+function begin(core: Core, conversation: Conversation, turn: Turn, round: Round): void {
+  turn.current = round;
+  inferNow(core, conversation, turn, round, false);
+}
+
+/** Asks for the inference, or waits until its tenant has room for one, or until the infer is back (rules QTA-2 and TRN-11). */
+function inferNow(core: Core, conversation: Conversation, turn: Turn, round: Round, hasRoom: boolean): void {
   const { scope } = conversation;
-  const to = core.synced(round.infer);
-  if (!to) throw new BytebotError("unavailable", "the infer is gone", { retryable: true });
+  core.budgets.check(tenantOf(scope), round.fields.model);
+  const to = chooseInfer(core, scope, round.infer);
+  turn.phase = { step: "waiting" };
+  if (!to) {
+    const until = core.now + core.limits.returnMs;
+    return core.effect(scope, { type: "timer", key: `return:${scope}`, at: until });
+  }
+  if (hasRoom || core.tenants.enter(conversation, "infer")) infer(core, conversation, turn, round, to);
+}
+
+/** What a turn waited for may be there now. `hasRoom`: it is its turn among those of its tenant. */
+export function goOnWaiting(core: Core, conversation: Conversation, hasRoom: boolean): void {
+  const { turn, scope } = conversation;
+  if (!turn?.current || turn.phase.step !== "waiting") return;
+  const round = turn.current;
+  core.effect(scope, { type: "clear", key: `return:${scope}` });
+  attempt(core, conversation, turn, () => inferNow(core, conversation, turn, round, hasRoom));
+}
+
+/** Logs that an inference starts, then asks for it. The log keeps the fact; the messages can be rendered again. */
+function infer(core: Core, conversation: Conversation, turn: Turn, round: Round, to: Synced): void {
+  const { scope } = conversation;
   const asked = askedOf(to, round, core.limits.answer);
   const fields = toInfer(to, conversation, asked.fields);
   mustFit(fields, asked.fields.messages === conversation.messages ? weigh(conversation) : undefined);
-  turn.current = round;
   const request = core.newId("i");
   turn.phase = {
     step: "inferring",
     request,
-    to: round.infer,
+    to: to.id,
     n: 0,
     origin: originOf(to, round.fields.model),
     size: 0,
@@ -106,7 +130,7 @@ function infer(core: Core, conversation: Conversation, turn: Turn, round: NonNul
     offered: asked.offered,
     xml: asked.xml,
   };
-  core.pending.set(request, { to: round.infer, scope, kind: "infer" });
+  core.expect(request, to.id, scope, "infer");
   const slim = core.append(scope, {
     event_type: "bb_infer_request",
     id: request,
@@ -117,7 +141,7 @@ function infer(core: Core, conversation: Conversation, turn: Turn, round: NonNul
     attempt: turn.attempt,
     ...(round.fields.model === undefined ? {} : { model: round.fields.model }),
   });
-  core.send(scope, round.infer, { ...slim, ...fields }, slim);
+  core.send(scope, to.id, { ...slim, ...fields }, slim);
   core.effect(scope, { type: "timer", key: `infer:${request}`, at: core.now + core.limits.inferIdleMs });
 }
 
@@ -147,7 +171,7 @@ export function inferred(
   }
   const { content: _, ...logged } = result;
   core.append(scope, { ...logged, loop_id: turn.loopId, scope, round: turn.round, attempt: turn.attempt });
-  if (result.usage) turn.usage = result.usage;
+  if (result.usage) core.budgets.count(tenantOf(scope), turn.current?.fields.model, result.usage);
   if (turn.stopping) return finishStopped(core, conversation, turn);
   if (!ended) return failed(core, conversation, turn, phase, wrong);
   addAssistant(conversation.messages, ended);
@@ -183,10 +207,16 @@ export function retry(core: Core, scope: string): void {
   if (!conversation || !turn?.current || turn.phase.step !== "pausing") return;
   const round = turn.current;
   turn.attempt++;
-  if (core.synced(round.infer)) return infer(core, conversation, turn, round); // it did fit before
-  attempt(core, conversation, turn, () =>
-    infer(core, conversation, turn, { ...round, infer: plainRound(core, conversation).infer }),
-  );
+  attempt(core, conversation, turn, () => inferNow(core, conversation, turn, round, false));
+}
+
+/** The infer that a turn waited for did not return. */
+export function notBack(core: Core, scope: string): void {
+  const conversation = core.conversations.get(scope);
+  const turn = conversation?.turn;
+  if (!conversation || turn?.phase.step !== "waiting") return;
+  const message = `the infer was lost and is not back within ${core.limits.returnMs / 1000} s`;
+  finish(core, conversation, turn, "error", { code: "unavailable", message, retryable: true });
 }
 
 function call(
@@ -197,8 +227,8 @@ function call(
   offered: ReadonlyMap<string, Tool>,
   stopReason: StopReason | undefined,
 ): void {
-  const calls = callsOf(core, turn.loopId, uses, offered);
-  turn.phase = { step: "calling", calls };
+  const asked = calls.callsOf(core, turn.loopId, uses, offered);
+  turn.phase = { step: "calling", calls: asked };
   const guard = loopGuard(core, turn, uses);
   const last = uses.at(-1);
   for (const [index, use] of uses.entries()) {
@@ -206,10 +236,10 @@ function call(
     if ("malformed" in use) refusal ??= whyMalformed(use);
     if (stopReason === "max_tokens" && use === last)
       refusal ??= "The call was cut by the token limit, so it did not run.";
-    begin(core, conversation, calls[index]!, refusal);
+    calls.begin(core, conversation, asked[index]!, refusal);
   }
   if (guard !== undefined) {
-    addResults(conversation.messages, calls);
+    addResults(conversation.messages, asked);
     finish(core, conversation, turn, "error", { code: "loop_limit", message: guard, retryable: false });
   }
 }
@@ -233,9 +263,9 @@ function loopGuard(core: Core, turn: Turn, uses: ToolUse[]): string | undefined 
 export function allCallsEnded(core: Core, conversation: Conversation): void {
   const { turn } = conversation;
   if (turn?.phase.step !== "calling") return;
-  const { calls } = turn.phase;
-  if (calls.some((each) => each.state !== "done")) return;
-  addResults(conversation.messages, calls);
+  const asked = turn.phase.calls;
+  if (asked.some((each) => each.state !== "done")) return;
+  addResults(conversation.messages, asked);
   turn.phase = { step: "pausing" };
   if (turn.stopping) return finishStopped(core, conversation, turn);
   turn.round++;
@@ -271,7 +301,7 @@ export function finish(
     stop_reason: stopReason,
     ...(error ? { error } : {}),
   });
-  core.effect(scope, { type: "clear", key: `retry:${scope}` });
+  for (const kind of ["retry", "return"]) core.effect(scope, { type: "clear", key: `${kind}:${scope}` });
   answerRequester(core, conversation, turn, stopReason, error);
   conversation.queue.unshift(...turn.steers.splice(0));
   const next = conversation.queue.shift();
@@ -297,6 +327,7 @@ function answerRequester(
 ): void {
   const { requester } = turn.input;
   if (!requester) return;
+  if (requester.callId !== undefined) core.rest(requester.callId, -1);
   const { scope } = conversation;
   const last = copyMessages(conversation.messages).findLast((message) => message.role === "assistant");
   const success = stopReason === "end_turn" || stopReason === "max_tokens";

@@ -12,6 +12,7 @@ import {
   type ModelTool,
   type XmlEvent,
 } from "../wire/index.ts";
+import { mustFitTranscript } from "./fit.ts";
 import type { Round, Synced, Tool } from "./state.ts";
 
 type ToolUse = Extract<Block, { type: "tool_use" }>;
@@ -70,7 +71,17 @@ export function askedOf(
 /** What the model is told of a call that could not be read (rules CHK-6 and XML-7). */
 export function whyMalformed(use: ToolUse): string {
   if (typeof use["reason"] === "string") return `The call could not be read, so it did not run: ${use["reason"]}.`;
-  return `The arguments are not valid JSON: ${String(use["malformed"]).slice(0, 200)}`;
+  const text = String(use["malformed"]);
+  return `The arguments cannot be used: ${wrongArguments(text)}. They were: ${text.slice(0, 200)}`;
+}
+
+function wrongArguments(text: string): string {
+  try {
+    mustFitTranscript(JSON.parse(text));
+    return "they are no JSON object";
+  } catch (error) {
+    return error instanceof BytebotError ? error.message : "they are not valid JSON";
+  }
 }
 
 /** The block of the answer that is being read. */

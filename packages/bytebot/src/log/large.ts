@@ -41,6 +41,9 @@ export function withLargeEvents(log: EventLog): EventLog {
     async *readAll(after, scopes) {
       for await (const entry of log.readAll(after, scopes)) yield await restore(entry.cell, entry);
     },
+    async *readBack(cell, from) {
+      for await (const entry of log.readBack(cell, from)) yield await restore(cell, entry);
+    },
     async *tail(cursors, signal) {
       for await (const entry of log.tail(cursors, signal)) yield await restore(entry.cell, entry);
     },

@@ -45,6 +45,8 @@ export interface EventLog {
   read(cell: string, after: Pos): AsyncIterable<Entry>;
   /** All entries so far after this order, in that order, of the cells that these scopes reach (see `reaches`). */
   readAll(after: number, scopes: readonly string[]): AsyncIterable<Entry & { cell: string }>;
+  /** The newest first, from the entry with this cursor on (default: the newest); `cursor_expired` where the cell has none such. */
+  readBack(cell: string, from?: string): AsyncIterable<Entry>;
   /** Every cell, in the log's own order, without gaps, after these cursors; ends with `signal`. */
   tail(cursors: string[], signal: AbortSignal): AsyncIterable<Entry & { cell: string }>;
   head(cell: string): Promise<Entry | undefined>;

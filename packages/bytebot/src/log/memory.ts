@@ -126,6 +126,16 @@ export class MemoryLog implements EventLog {
     }
   }
 
+  async *readBack(cell: string, from?: string): AsyncIterable<Entry> {
+    const log = this.cells.get(cell);
+    const start = from === undefined ? log?.entries.at(-1) : this.kept(from);
+    if (from !== undefined && start?.cell !== cell)
+      throw new BytebotError("cursor_expired", `cell "${cell}" has no entry with the cursor "${from}"`);
+    if (!log || !start) return;
+    for (let pos = start.pos; pos >= log.entries[0]!.pos; pos--)
+      yield this.toEntry(log.entries[pos - log.entries[0]!.pos]!);
+  }
+
   async *tail(cursors: string[], signal: AbortSignal): AsyncIterable<Entry & { cell: string }> {
     let after = this.after(cursors);
     signal.addEventListener("abort", () => this.wake(), { once: true });
@@ -198,6 +208,13 @@ export class MemoryLog implements EventLog {
       throw new BytebotError("cursor_expired", `no cursor of this log among ${cursors.join(", ")}`);
     }
     return own.order;
+  }
+
+  /** The entry with this cursor. */
+  private kept(cursor: string): Kept | undefined {
+    const mark = toMark(cursor);
+    const found = mark?.log === this.name ? this.next(mark.order - 1) : undefined;
+    return found?.order === mark?.order ? found : undefined;
   }
 
   /** The oldest kept entry after this order. */

@@ -1,4 +1,6 @@
 /** What a satellite's author imports: `import * as bb from "bytebot/sdk"`. */
+import "../node.ts";
+
 export { loadInproc, startInproc, type Ambient, type Main } from "./ambient.ts";
 export { dialHttp, serveHttp, type DialHttpOptions, type ServeHttpOptions, type Serving } from "./http.ts";
 export type { InferEnd, InferReply, ToolUseReply } from "./reply.ts";

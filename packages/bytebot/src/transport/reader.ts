@@ -1,8 +1,9 @@
 import { beforeSync, BytebotError, decode, Framer, type Event, type Line, type LineLimits } from "../wire/index.ts";
 import type { Receiver } from "./link.ts";
 
-/** So many lines in a row that are no events: whatever writes there does not speak the wire. */
+/** So many lines that are no events, of which each event makes good for some: whatever writes there does not speak the wire. */
 const MAX_NOISE = 100;
+const FORGIVEN = 10;
 
 export interface LineReaderOptions {
   /** For people: who writes the lines. */
@@ -61,7 +62,7 @@ export class LineReader {
     } catch (error) {
       return this.stray(BytebotError.from(error));
     }
-    this.noise = 0;
+    this.noise = Math.max(0, this.noise - FORGIVEN);
     try {
       receiver.event(event);
     } catch (error) {
@@ -82,7 +83,7 @@ export class LineReader {
     if (++this.noise < MAX_NOISE) return;
     this.close();
     givenUp(
-      `${MAX_NOISE} lines in a row from ${name} were no events, the last: ${error.message}; prints belong on stderr`,
+      `too many lines from ${name} were no events, ${MAX_NOISE} and ten for each that was, the last: ${error.message}; prints belong on stderr`,
     );
   }
 }

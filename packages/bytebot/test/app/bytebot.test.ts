@@ -163,7 +163,7 @@ test("a satellite may attach only what the app agrees to, by its full reference"
 });
 
 test("a reader of events() that does not read is told, and slows nobody", async () => {
-  await using hub = new ByteBot({ report: () => undefined });
+  await using hub = new ByteBot({ report: () => undefined, quotas: { events: 100_000 } });
   hub.attach(tools);
   await hub.start();
   const idle = hub.events("*");

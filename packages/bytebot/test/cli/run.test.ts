@@ -87,6 +87,12 @@ const wrong: [what: string, files: Record<string, string | object>, args: string
     /mute.*exited with code 3.*no licence found/,
   ],
   [
+    "what is not there",
+    {},
+    ["run", "nothing"],
+    /there is no .*\/nothing: name a bytebot\.app\.json, the folder that holds it, or a \.js or \.ts module/,
+  ],
+  [
     "a module that throws",
     { "app.mjs": `throw new Error("half\\nwritten");` },
     ["run", "app.mjs"],

@@ -114,39 +114,6 @@ test("a round of many or of large blocks is logged whole (LOG-2)", async () => {
   }
 });
 
-test("a schema cannot keep the Hub busy: its patterns are the tool's own affair, its references are counted (TOL-7)", async () => {
-  const world = new World();
-  const tools = await world.join("toolsource");
-  const owner = await world.join("ui", { owner: true }, { owner: true });
-  const define = (id: string, input_schema: object): Event => ({
-    event_type: "bb_tool_register",
-    id,
-    tools: [{ name: "t", input_schema }],
-  });
-  const refs = Array.from({ length: 40 }, (_, index) => [
-    `a${index}`,
-    { allOf: [{ $ref: `#/$defs/a${index + 1}` }, { $ref: `#/$defs/a${index + 1}` }] },
-  ]);
-  await tools.send(define("r1", { $defs: Object.fromEntries([...refs, ["a40", {}]]), $ref: "#/$defs/a0" }));
-  assert.equal(tools.last("bb_error")["code"], "invalid_params");
-  await tools.send(
-    define("r2", {
-      type: "object",
-      properties: { a: { type: "string", pattern: "^(a+)+$" }, pattern: { type: "number" } },
-    }),
-  );
-  const call = { event_type: "bb_tool_call_request", scope: "u", name: "t" };
-  await owner.send({ ...call, id: "q1", input: { a: `${"a".repeat(60)}!` } });
-  await tools.send(toolResult(tools.last("bb_tool_call_request"), "done"));
-  await owner.send({ ...call, id: "q2", input: { pattern: "no number" } });
-  assert.equal(
-    owner.last("bb_tool_call_result")["status"],
-    "error",
-    "a property of that name is checked like any other",
-  );
-  await world.end();
-});
-
 const idempotent: Event = {
   event_type: "bb_tool_register",
   id: "put",
@@ -184,32 +151,6 @@ test("an idempotent call with a question open is sent again like any other, with
   await back.send(idempotent, toolResult(again, "done"));
   assert.equal(ui.last("tool_result")["status"], "ok");
   await infer.send(inferResult(infer.last("bb_infer_request")));
-  await world.end();
-});
-
-test("what a schema allows beside its patterns passes, and data in it is not taken for a schema (TOL-7)", async () => {
-  const world = new World();
-  const tools = await world.join("toolsource");
-  const owner = await world.join("ui", { owner: true }, { owner: true });
-  const properties = { mode: { const: { pattern: "a" } } };
-  const schema = {
-    type: "object",
-    properties,
-    patternProperties: { "^x-": { type: "string" } },
-    additionalProperties: false,
-  };
-  await tools.send({ event_type: "bb_tool_register", id: "r", tools: [{ name: "t", input_schema: schema }] });
-  const call = { event_type: "bb_tool_call_request", scope: "u", name: "t" };
-  for (const [id, input] of [
-    ["q1", { "x-a": "1" }],
-    ["q2", { mode: { pattern: "a" } }],
-  ] as const) {
-    await owner.send({ ...call, id, input });
-    await tools.send(toolResult(tools.last("bb_tool_call_request"), id));
-    assert.equal(owner.last("bb_tool_call_result")["status"], "ok", id);
-  }
-  await owner.send({ ...call, id: "q3", input: { mode: { pattern: "b" } } });
-  assert.equal(owner.last("bb_tool_call_result")["status"], "error");
   await world.end();
 });
 

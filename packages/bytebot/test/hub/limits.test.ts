@@ -96,7 +96,7 @@ test("a page of history ends before it is too large to send, and says that there
   const { events, more } = ui.last("bb_history_result") as { events?: Event[]; more?: boolean };
   assert.equal(more, true);
   assert.equal(events!.at(-1)!["kind"], "loop_done", "the newest are there");
-  assert.ok(JSON.stringify(events).length < 5 * 1024 * 1024);
+  assert.ok(JSON.stringify(events).length < 2 * 1024 * 1024);
   await world.end();
 });
 

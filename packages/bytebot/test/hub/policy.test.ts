@@ -83,6 +83,31 @@ test("an approval binds the tool's definition too: a changed tool asks again (PO
   await world.end();
 });
 
+test("an approval for a scope binds for a day, then the call asks again (POL-4)", async () => {
+  const world = new World();
+  const { infer, tools, ui, call } = await callsRemove(world);
+  const removed = async (): Promise<void> => {
+    await tools.send(toolResult(tools.last("bb_tool_call_request"), "gone"));
+    await infer.send(inferResult(infer.last("bb_infer_request")));
+  };
+  await call("/etc");
+  await ui.send(choose(ui, "scope"));
+  await removed();
+  await world.pass(24 * 3_600_000 - 1000);
+  await ui.send(message("again"));
+  await call("/etc");
+  assert.equal(ui.all("input_strict").length, 1);
+  await removed();
+  await world.pass(1000);
+  await ui.send(message("and again"));
+  await call("/etc");
+  assert.equal(ui.all("input_strict").length, 2);
+  await world.pass(300_000);
+  assert.equal(ui.last("tool_result")["status"], "denied", "nobody answered");
+  await infer.send(inferResult(infer.last("bb_infer_request")));
+  await world.end();
+});
+
 test("an unanswered or interrupted approval runs nothing, and the model is told why (POL-2, hard case 24)", async () => {
   const world = new World({ limits: { questionMs: 1000 } });
   const { infer, tools, ui, call } = await callsRemove(world);

@@ -34,7 +34,8 @@ test("a UI that returns is shown state and questions, then what it missed, then 
   const seen = String(ui.last("infer_chunk")["cursor"]);
   await ui.send(message("two"));
   await answer(infer, "second");
-  await ui.send(message("three"), message("elsewhere", "v"));
+  await ui.send(message("three"));
+  await ui.send(message("elsewhere", "v"));
   const [request, other] = infer.all("bb_infer_request").slice(-2) as [Event, Event];
   await infer.send(...toolChunks(request, "read", {}), inferResult(request, "tool_use"));
   await infer.send(...textChunks(other, "so far").slice(0, 2));

@@ -99,7 +99,7 @@ test("a registration replaces the component's set whole, or is refused whole and
     id: "broken",
     tools: [{ name: "d", input_schema: { $ref: "#/nowhere" } }],
   });
-  assert.equal(source.last("bb_error")["code"], "invalid_params");
+  assert.equal((await source.gets("bb_error", 2))["code"], "invalid_params");
   const ui = await world.join("ui", { controller: true });
   const infer = await world.join("infer");
   await ui.send(message("go"));

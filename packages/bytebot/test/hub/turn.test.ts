@@ -222,7 +222,7 @@ test("a failure that is not retryable, or comes too often, or asks for too long 
   await world.end();
 });
 
-test("the loop guard ends fifty calls, and five equal ones in a row, with the reason (TRN-8)", async () => {
+test("the loop guard ends fifty calls, and five equal ones in a row, with the reason (TRN-8, hard case 40)", async () => {
   for (const [limits, inputs] of [
     [{ callsPerLoop: 3 }, ["a", "b", "c", "d"]],
     [{ sameCalls: 2 }, ["a", "a", "a"]],
@@ -338,6 +338,9 @@ test("an answer is bounded: what is beyond is refused, and the turn can still en
   const delta = { event_type: "infer_chunk", kind: "block_delta", block_type: "text", in_reply_to: request["id"] };
   await infer.send({ ...delta, index: 0, delta: "12345678" }, { ...delta, index: 0, delta: "9012" });
   assert.equal(infer.last("bb_error")["code"], "too_large");
+  for (let n = 0; n < 2000; n++) infer.link.send({ ...delta, index: 0, delta: "and on and on" });
+  await infer.send({ event_type: "infer_chunk", kind: "block_stop", index: 0, in_reply_to: request["id"] });
+  assert.equal(infer.all("bb_error").length, 1, "told once, and not closed for what was on its way (QTA-5)");
   await infer.send({ ...delta, index: 4096, delta: "x" });
   assert.equal(infer.last("bb_error")["code"], "invalid_event");
   await infer.send(inferResult(request));

@@ -1,6 +1,16 @@
 import assert from "node:assert/strict";
 import { setImmediate as turnOfTheLoop } from "node:timers/promises";
-import { Hub, offer, type Clock, type CoreLimits, type HubOptions, type Offer } from "../../src/hub/index.ts";
+import {
+  Hub,
+  offer,
+  type Budget,
+  type Clock,
+  type CoreLimits,
+  type HubOptions,
+  type Offer,
+  type Price,
+  type Quotas,
+} from "../../src/hub/index.ts";
 import { MemoryBlobs, MemoryLog, withLargeEvents, type BlobStore, type Entry } from "../../src/log/index.ts";
 import { inprocPair, type Link } from "../../src/transport/index.ts";
 import type { BytebotError, Event, Kind, PolicyRule } from "../../src/wire/index.ts";
@@ -45,6 +55,8 @@ class ManualClock implements Clock {
 export class Peer {
   readonly got: Event[] = [];
   closed: string | undefined;
+  /** What it does of itself when it gets something. */
+  react: (event: Event) => void = () => undefined;
   link!: Link;
   private readonly world: World;
 
@@ -70,6 +82,16 @@ export class Peer {
     return found;
   }
 
+  /** Until it has so many of this type: for what another thread decides, in its own time. */
+  async gets(type: string, count = 1): Promise<Event> {
+    const deadline = AbortSignal.timeout(15_000);
+    while (this.all(type).length < count) {
+      deadline.throwIfAborted();
+      await new Promise((resolve) => setTimeout(resolve, 1));
+    }
+    return this.all(type)[count - 1]!;
+  }
+
   /** The text that its deltas and joined blocks add up to, the newest attempt of each round. */
   text(): string {
     return this.all("infer_chunk")
@@ -81,6 +103,9 @@ export class Peer {
 
 export interface WorldOptions {
   limits?: Partial<CoreLimits>;
+  quotas?: Partial<Quotas>;
+  budgets?: Record<string, Budget>;
+  prices?: Record<string, Price>;
   policy?: PolicyRule[];
   contextFallback?: boolean;
   blobs?: BlobStore;
@@ -131,6 +156,7 @@ export class World {
       event: (event: Event) => {
         if (event.event_type === "bb_infer_request" && event["observed"] !== true) this.checkRequest(event);
         peer.got.push(event);
+        peer.react(event);
       },
       fault: (error: BytebotError) => this.reports.push(`peer: ${error.message}`),
       closed: (reason: string) => void (peer.closed = reason),
@@ -200,11 +226,17 @@ export class World {
       this.reports.filter((line) => /^(fault|peer)/.test(line)),
       [],
     );
-    if (finished) assert.equal(this.clock.waiting, 0, "nothing that ended left a timer");
+    if (finished) {
+      assert.equal(this.clock.waiting, 0, "nothing that ended left a timer");
+      const { active, pending, questions, checks, pages } = this.hub.counts();
+      assert.deepEqual({ active, pending, questions, checks, pages }, NOTHING, "nothing waits for what has ended");
+    }
     await this.hub.close();
     assert.equal(this.clock.waiting, 0, "no timer is left");
   }
 }
+
+const NOTHING = { active: 0, pending: 0, questions: 0, checks: 0, pages: 0 };
 
 export const message = (text: string, scope = "u", more: Record<string, unknown> = {}): Event => ({
   event_type: "user_event",

@@ -202,7 +202,7 @@ test("a malformed call never runs: the model is told why, the person sees none o
 
 test("arguments that no event may hold, or that do not fit the tool's schema, do not run (XML-3, TOL-7, FRM-7)", async () => {
   for (const [text, reason] of [
-    ['<tool_call>{"name":"read","arguments":{"path":{"__proto__":1}}}</tool_call>', /not valid JSON/],
+    ['<tool_call>{"name":"read","arguments":{"path":{"__proto__":1}}}</tool_call>', /__proto__.* is not allowed/],
     ['<tool_call>{"name":"read","arguments":{"path":7}}</tool_call>', /do not fit/],
     ['<tool_call>{"name":"erase","arguments":{}}</tool_call>', /no tool \\\\\\"erase\\\\\\"/],
   ] as const) {

@@ -16,6 +16,7 @@ test("an event too large for an entry is kept beside it and comes back whole, by
       [text, "small"],
     );
   assert.equal((await log.head("u"))?.events[0]?.["text"], text);
+  for await (const { events } of log.readBack("u")) assert.equal(events[0]!["text"], text);
   const stop = new AbortController();
   for await (const { events, cursor } of log.tail([], stop.signal)) {
     assert.equal(cursor, place.cursor);

@@ -29,6 +29,24 @@ export function logSuite(name: string, open: () => Promise<EventLog>): void {
     await log.close();
   });
 
+  test(`${name}: a cell is read backwards, from its newest entry or from a cursor of its own (RPL-5)`, async () => {
+    const log = await open();
+    const first = await log.append("u", 0, entry("a", "one", "two"));
+    const elsewhere = await log.append("v", 0, entry("x", "elsewhere"));
+    const second = await log.append("u", first.pos, entry("b", "three"));
+    const base = await log.append("u", second.pos, { ...entry("c", "four"), base: true });
+    const backwards = async (from?: string) => (await all(log.readBack("u", from))).map(({ id }) => id);
+    assert.deepEqual(await backwards(), ["c", "b", "a"]);
+    assert.deepEqual(await backwards(second.cursor), ["b", "a"]);
+    assert.deepEqual(await all(log.readBack("nowhere")), []);
+    for (const cursor of [elsewhere.cursor, "other:1", "garbage", "", first.cursor.replace(/\d+$/, "999")])
+      await assert.rejects(backwards(cursor), { code: "cursor_expired" }, cursor);
+    await log.trim("u", base.pos);
+    assert.deepEqual(await backwards(), ["c"]);
+    await assert.rejects(backwards(first.cursor), { code: "cursor_expired" });
+    await log.close();
+  });
+
   test(`${name}: of six writers with one expected position one wins, the others learn where the cell is`, async () => {
     const log = await open();
     const tries = await Promise.allSettled(

@@ -73,6 +73,13 @@ export class SimLog implements EventLog {
     for (const entry of this.cells.get(cell) ?? []) if (entry.pos > after) yield copy(entry);
   }
 
+  async *readBack(cell: string, from?: string): AsyncIterable<Entry> {
+    const entries = this.cells.get(cell) ?? [];
+    const at = from === undefined ? entries.length - 1 : entries.findIndex(({ cursor }) => cursor === from);
+    if (from !== undefined && at === -1) throw new BytebotError("cursor_expired", `no entry "${from}" in cell ${cell}`);
+    for (const entry of entries.slice(0, at + 1).reverse()) yield copy(entry);
+  }
+
   get end(): string {
     return `s:${this.entries.length}`;
   }

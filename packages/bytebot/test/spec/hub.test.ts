@@ -144,11 +144,8 @@ test("nothing leaves before its entry is committed; what gathers meanwhile share
     inFlight--;
     return append(cell, expected, entry);
   };
-  await ui.send(
-    message("one", "slow", { id: "m1" }),
-    message("two", "slow", { id: "m2" }),
-    message("three", "slow", { id: "m3" }),
-  );
+  await ui.send(message("one", "slow", { id: "m1" }));
+  await ui.send(message("two", "slow", { id: "m2" }), message("three", "slow", { id: "m3" }));
   await ui.send(message("meanwhile", "quick", { id: "m4" }));
   assert.deepEqual(
     ui.all("bb_ack").map(({ in_reply_to }) => in_reply_to),

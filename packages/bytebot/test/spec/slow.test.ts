@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { once } from "node:events";
 import { createServer, connect, type AddressInfo, type Socket } from "node:net";
 import { test, type TestContext } from "node:test";
-import { offer, type Attached } from "../../src/hub/index.ts";
+import { offer, type Attached, type Offer } from "../../src/hub/index.ts";
 import { LineLink } from "../../src/transport/lines.ts";
 import { wide, type Event, type Kind } from "../../src/wire/index.ts";
 import { becomes, Ears } from "../transport/ears.ts";
@@ -19,7 +19,7 @@ interface Stalled {
 }
 
 /** A reader at the other end of a socket, that reads nothing until `read` is called. */
-async function stalled(t: TestContext, world: World, kind: Kind): Promise<Stalled> {
+async function stalled(t: TestContext, world: World, kind: Kind, from: Partial<Offer> = {}): Promise<Stalled> {
   const server = createServer({ pauseOnConnect: true }).listen(0, "127.0.0.1");
   await once(server, "listening");
   const hubSide = connect((server.address() as AddressInfo).port, "127.0.0.1");
@@ -32,7 +32,7 @@ async function stalled(t: TestContext, world: World, kind: Kind): Promise<Stalle
   const end = async (): Promise<void> => void hubSide.destroy();
   let link!: LineLink;
   const attached = await world.hub.connect(
-    offer({ componentId: kind, name: kind, content: true }),
+    offer({ componentId: kind, name: kind, content: true, ...from }),
     async (receiver) => (link = new LineLink({ name: kind, readable: hubSide, writable: hubSide, end }, receiver)),
     new AbortController().signal,
   );
@@ -82,6 +82,26 @@ test("a UI that leaves 8 MiB unread is closed as slow_consumer, and the others d
     heard,
     Array.from({ length: 40 }, (_, n) => n),
   );
+  await world.end();
+});
+
+test("where a tenant's readers leave too much unread together, the slowest goes; another tenant's does not (QTA-4)", async (t) => {
+  const world = new World({ quotas: { buffered: 1024 * 1024 } });
+  const sender = await world.join("ui", { name: "sender" });
+  const [one, two, other] = [
+    await stalled(t, world, "ui", { componentId: "one", scopes: ["u"] }),
+    await stalled(t, world, "ui", { componentId: "two", scopes: ["u/c_1"] }),
+    await stalled(t, world, "ui", { componentId: "other", scopes: ["v"] }),
+  ];
+  // 8 MB in all: too little for a reader alone to be closed (CON-9).
+  for (let n = 0; n < 16; n++) {
+    await sender.send({ ...numbered(n, 50_000), scope: "u/c_1" }, { ...numbered(n, 50_000), scope: "v" });
+    await sender.send(numbered(n, 500_000));
+  }
+  assert.equal((await one.attached.closed).reason, "slow_consumer");
+  const open = [two, other].map(({ attached }) => attached.closed.then(() => "closed"));
+  assert.equal(await Promise.race([...open, world.settle().then(() => "open")]), "open");
+  for (const { attached } of [two, other]) await attached.close("done");
   await world.end();
 });
 

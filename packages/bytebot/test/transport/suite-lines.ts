@@ -136,17 +136,31 @@ export function linesBehave(opened: Open): void {
     );
   });
 
-  test("99 lines of noise in a row are borne, 100 end the link, which names itself and the last of them (FRM-11)", async (t) => {
+  test("99 lines of noise are borne, 100 end the link, which names itself and the last of them (FRM-11)", async (t) => {
     const { link, ears } = await opened(t);
-    write(link, ["noise\n", 99], '{"event_type":"between"}\n', ["noise\n", 99], '{"event_type":"between"}\n');
+    write(link, ["noise\n", 99], '{"event_type":"between"}\n', ["noise\n", 10], '{"event_type":"between"}\n');
     await ears.count(2);
     assert.deepEqual(ears.closings, []);
-    write(link, ["noise\n", 99], "the last straw\n", '{"event_type":"never"}\n');
+    write(link, ["noise\n", 10], "the last straw\n", '{"event_type":"never"}\n');
     const reason = await ears.end();
     assert.ok(reason.includes(link.name) && reason.includes("the last straw") && reason.includes("stderr"), reason);
     await link.close("again");
-    assert.equal(ears.faults.length, 298);
+    assert.equal(ears.faults.length, 120);
     assert.equal(ears.events.length, 2);
+  });
+
+  test("an event now and then does not excuse a stream of noise, but ten lines for each event (FRM-11)", async (t) => {
+    const { link, ears } = await opened(t);
+    const parts = Array.from({ length: 50 }, () => [
+      ["noise\n", 10] as [string, number],
+      '{"event_type":"x"}\n',
+    ]).flat();
+    write(link, ...parts);
+    await ears.count(50);
+    assert.deepEqual(ears.closings, []);
+    write(link, ["noise\n", 98], '{"event_type":"x"}\n', ["noise\n", 98], '{"event_type":"never"}\n');
+    await ears.end();
+    assert.equal(ears.events.length, 51);
   });
 }
 

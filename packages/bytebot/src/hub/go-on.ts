@@ -1,0 +1,32 @@
+import * as calls from "./calls.ts";
+import type { Core, Happened } from "./core.ts";
+import { stopChildren } from "./stop.ts";
+import type { Work } from "./tenants.ts";
+import { allCallsEnded, goOnWaiting } from "./turn.ts";
+
+/** What one part of a conversation told the others: they go on from it. */
+export function goOn(core: Core, happened: Happened): void {
+  switch (happened.type) {
+    case "room":
+      return fill(core, happened.tenant, happened.work);
+    case "infer_settled": {
+      const all = [...core.active.values()].flatMap((set) => [...set]);
+      return all.forEach((conversation) => goOnWaiting(core, conversation, false));
+    }
+    case "call_ended":
+      stopChildren(core, happened.conversation.scope, happened.call);
+      return allCallsEnded(core, happened.conversation);
+    case "approval_answered": {
+      const { conversation, call, choice, outcome } = happened;
+      return calls.approvalGiven(core, conversation, call, choice, outcome);
+    }
+  }
+}
+
+/** A tenant has room: its conversations take it in a circle (rule QTA-2). */
+function fill(core: Core, tenant: string, work: Work): void {
+  for (let next = core.tenants.next(tenant, work); next; next = core.tenants.next(tenant, work)) {
+    if (work === "infer") goOnWaiting(core, next, true);
+    else calls.runNext(core, next);
+  }
+}
