@@ -72,8 +72,8 @@ export const sabotages: readonly Sabotage[] = [
   {
     name: "an append of unknown outcome is repeated under a new id (LOG-4)",
     file: "hub/cells.ts",
-    find: "return await this.log.append(cell.name, cell.pos, entry);",
-    replace: "return await this.log.append(cell.name, cell.pos, { ...entry, id: this.entryId() });",
+    find: "return await this.log.append(cell.name, pos, entry);",
+    replace: "return await this.log.append(cell.name, pos, { ...entry, id: this.entryId() });",
   },
   {
     name: "a refused entry forgets what was acknowledged before it (LOG-4)",
@@ -138,8 +138,8 @@ export const sabotages: readonly Sabotage[] = [
   {
     name: "the next round does not wait for the last call (TRN-5)",
     file: "hub/turn.ts",
-    find: `if (calls.some((each) => each.state !== "done")) return;`,
-    replace: `if (calls.every((each) => each.state !== "done")) return;`,
+    find: `if (asked.some((each) => each.state !== "done")) return;`,
+    replace: `if (asked.every((each) => each.state !== "done")) return;`,
   },
   {
     name: "the queue is a stack (INP-3)",
