@@ -10,7 +10,8 @@ const TURNS = 10_000;
 
 /** An app with an infer in its own process, which answers at once; `turn` runs one. */
 export async function openInproc() {
-  const hub = new ByteBot();
+  // All of the load is one tenant's, and more than a tenant may have.
+  const hub = new ByteBot({ quotas: { events: 1_000_000, inferences: IN_FLIGHT } });
   const infer = async () => {
     const satellite = await bb.sync({ kind: "infer", primary: true });
     satellite.onInfer(async (_request, reply) => {

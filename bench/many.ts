@@ -21,7 +21,7 @@ async function throughHub(signal: AbortSignal): Promise<Figure> {
   await using open = new AsyncDisposableStack();
   const reports = await Promise.all(streams.map(() => openReport(begin, signal)));
   for (const report of reports) open.use(report);
-  const hub = open.use(new ByteBot());
+  const hub = open.use(new ByteBot({ quotas: { inferences: SCOPES } }));
   hub.attachInfer({ ref: childPath("many-infer") }, { primary: true });
   for (const [stream, { port }] of reports.entries())
     hub.attach({ ref: childPath("many-ui"), name: `ui-${stream}`, opts: { report: port, scope: `u_${stream}` } });

@@ -5,15 +5,13 @@ import { BytebotError, cellOf, type Event, type HistoryRequest } from "../wire/i
 import { Blobs } from "./blobs.ts";
 import { relay } from "./blocks.ts";
 import { Cells, defaultRetention } from "./cells.ts";
-import { Core, defaultLimits } from "./core.ts";
+import { Core } from "./core.ts";
 import type { Batch, ConnectionId, Effect } from "./effects.ts";
 import type { Offer } from "./grants.ts";
-import { randomId } from "./ids.ts";
 import { Intake } from "./intake.ts";
 import { newOpen, type Open } from "./open.ts";
-import type { Attached, HubOptions } from "./options.ts";
+import { withDefaults, type Attached, type HubOptions } from "./options.ts";
 import { Outlet } from "./outlet.ts";
-import { defaultQuotas } from "./quotas.ts";
 import { Pages } from "./pages.ts";
 import { present, SENT_ON, shownAs } from "./present.ts";
 import { Readers, type Watcher } from "./readers.ts";
@@ -53,18 +51,7 @@ export class Hub {
     this.options = options;
     this.clock = options.clock ?? systemClock;
     this.log = withLargeEvents(options.log);
-    this.core = new Core({
-      name: options.name,
-      version: options.version,
-      newId: options.newId ?? randomId,
-      policy: options.policy ?? [],
-      contextFallback: options.contextFallback ?? false,
-      limits: { ...defaultLimits, ...options.limits },
-      quotas: { ...defaultQuotas, ...options.quotas },
-      budgets: options.budgets ?? {},
-      prices: options.prices ?? {},
-      resumeAfter: (resume) => resumeAfter(this.log, resume),
-    });
+    this.core = new Core({ ...withDefaults(options), resumeAfter: (resume) => resumeAfter(this.log, resume) });
     this.cells = new Cells({
       log: this.log,
       clock: this.clock,
@@ -321,7 +308,9 @@ export class Hub {
         return this.schemas.check(by, { schemas, values }, (outcome) => this.input({ type: "checked", id, outcome }));
       }
       case "history":
-        return this.history(effect.to, effect.event as HistoryRequest & Event);
+        return this.pages.ask(effect.to, effect.event as HistoryRequest & Event, (result) =>
+          this.send(effect.to, result),
+        );
     }
   }
 
@@ -349,10 +338,6 @@ export class Hub {
       (answer) => this.send(to, { ...answer, ...result }),
       (error: unknown) => this.send(to, { ...result, success: false, error: BytebotError.from(error).toWire() }),
     );
-  }
-
-  private history(to: ConnectionId, request: HistoryRequest & Event): void {
-    this.pages.ask(to, request, (result) => this.send(to, result));
   }
 
   private replay(to: ConnectionId): void {

@@ -2,9 +2,10 @@ import type { BlobStore, EventLog } from "../log/index.ts";
 import type { Event, PolicyRule } from "../wire/index.ts";
 import type { Budget, Price } from "./budget.ts";
 import type { Retention } from "./cells.ts";
-import type { CoreLimits } from "./core.ts";
+import { defaultLimits, type CoreLimits, type CoreOptions } from "./core.ts";
 import type { ConnectionId } from "./effects.ts";
-import type { Quotas } from "./quotas.ts";
+import { randomId } from "./ids.ts";
+import { defaultQuotas, type Quotas } from "./quotas.ts";
 import type { Clock } from "./timers.ts";
 
 export interface HubOptions {
@@ -44,4 +45,19 @@ export interface Attached {
   ready: Promise<void>;
   closed: Promise<Ended>;
   close(reason: string): Promise<void>;
+}
+
+/** What of it the core takes, with what was left out. */
+export function withDefaults(options: HubOptions): Omit<CoreOptions, "resumeAfter"> {
+  return {
+    name: options.name,
+    version: options.version,
+    newId: options.newId ?? randomId,
+    policy: options.policy ?? [],
+    contextFallback: options.contextFallback ?? false,
+    limits: { ...defaultLimits, ...options.limits },
+    quotas: { ...defaultQuotas, ...options.quotas },
+    budgets: options.budgets ?? {},
+    prices: options.prices ?? {},
+  };
 }

@@ -5,6 +5,7 @@ import { relay } from "../../src/hub/blocks.ts";
 import { Core, defaultLimits } from "../../src/hub/core.ts";
 import type { Batch } from "../../src/hub/effects.ts";
 import { offer } from "../../src/hub/grants.ts";
+import { defaultQuotas } from "../../src/hub/quotas.ts";
 import { step } from "../../src/hub/step.ts";
 import type { Event } from "../../src/wire/index.ts";
 import { message } from "./world.ts";
@@ -12,10 +13,18 @@ import { message } from "./world.ts";
 /** A core whose infer, connection `i`, was asked by request `r` in scope `u`; a second infer is connection `j`. */
 function asked(answer: number): Core {
   let ids = 0;
-  const limits = { ...defaultLimits, answer };
+  const bounds = { limits: { ...defaultLimits, answer }, quotas: defaultQuotas, budgets: {}, prices: {} };
   const newId = (prefix: string) => (prefix === "i" ? "r" : `${prefix}_${++ids}`);
   const resumeAfter = () => ({ order: 0, index: 0 });
-  const core = new Core({ name: "core", version: "0", newId, resumeAfter, policy: [], contextFallback: false, limits });
+  const core = new Core({
+    name: "core",
+    version: "0",
+    newId,
+    resumeAfter,
+    policy: [],
+    contextFallback: false,
+    ...bounds,
+  });
   for (const [connection, kind] of Object.entries({ u: "ui", i: "infer", j: "infer" })) {
     step(core, 0, { type: "opened", connection, offer: offer({ componentId: connection, name: connection }) });
     step(core, 0, { type: "event", connection, event: { event_type: "bb_sync", kind } });
