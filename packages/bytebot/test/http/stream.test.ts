@@ -96,6 +96,7 @@ suite("the stream", () => {
       assert.ok(seconds < 100, "it is not given up");
     }
     assert.ok(seconds >= 10, `it was given up after ${seconds} s`);
+    t.mock.timers.reset();
     const result = await lost;
     assert.deepEqual([result.success, result.status, result.error?.code], [false, "lost", "unavailable"]);
     assert.equal((await peer.post({ event_type: "bb_ping" })).status, 404);
