@@ -138,6 +138,7 @@ export async function dialHttp(main: Main, options: DialHttpOptions): Promise<vo
   const { opts = {}, token = process.env["BYTEBOT_TOKEN"], sendAcks = false, format } = options;
   const signal = options.signal ?? new AbortController().signal;
   const base = options.url.endsWith("/") ? options.url : `${options.url}/`;
+  let told = "";
   for (let wait = FIRST_WAIT_MS; ; wait = Math.min(2 * wait, LAST_WAIT_MS)) {
     const dialed = new Dialed();
     const since = performance.now();
@@ -153,6 +154,9 @@ export async function dialHttp(main: Main, options: DialHttpOptions): Promise<vo
       if (!dialed.wasLost || (!dialed.synced && BytebotError.from(error).code !== "unavailable")) throw error;
     }
     if (signal.aborted || !dialed.wasLost) return;
+    const why = dialed.link?.lost?.message ?? "the Hub said goodbye";
+    if (why !== told) console.error(`bytebot: ${why}; trying again`);
+    told = why;
     // Two that share a token drive each other out: they shall not do so ten times a second.
     if (dialed.synced && performance.now() - since > LAST_WAIT_MS) wait = FIRST_WAIT_MS;
     await pause(wait, signal);

@@ -163,6 +163,7 @@ export async function ask(
 export class Wire {
   text = "";
   readonly socket: Socket;
+  readonly connected: Promise<void>;
   /** Resolves when the other side has ended it. */
   readonly ended: Promise<void>;
   private waiting: (() => void)[] = [];
@@ -175,6 +176,7 @@ export class Wire {
       for (const resolve of this.waiting.splice(0)) resolve();
     });
     this.socket.on("error", () => {});
+    this.connected = new Promise((resolve) => this.socket.once("ready", () => resolve()));
     this.ended = new Promise((resolve) => this.socket.once("close", () => resolve()));
     t.after(() => this.socket.destroy());
   }

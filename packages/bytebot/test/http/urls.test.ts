@@ -10,6 +10,7 @@ import * as bb from "../../src/sdk/index.ts";
 import { Client } from "../../src/transport/index.ts";
 import type { Event } from "../../src/wire/index.ts";
 import { app, Peer, repeats } from "./client.ts";
+import { ending } from "./ending.ts";
 
 /** A server in front of a satellite's: it answers these paths itself, and passes the rest on. */
 async function site(
@@ -233,9 +234,3 @@ suite("a URL that a satellite asks to attach", () => {
     assert.deepEqual(seen, ["Bearer secret"]);
   });
 });
-
-function ending(t: TestContext): AbortSignal {
-  const end = new AbortController();
-  t.after(() => end.abort());
-  return end.signal;
-}

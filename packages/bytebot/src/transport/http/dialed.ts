@@ -294,7 +294,8 @@ export class DialedLink implements Link {
 
   private async finish(reason: string): Promise<void> {
     this.release();
-    if (this.posting) await this.flushed();
+    // A connection that was lost takes nothing any more.
+    if (this.posting && !this.failure) await this.flushed();
     await this.leave();
     this.reader.close();
     this.answers.close();
@@ -355,5 +356,5 @@ function refusal(url: URL, status: number, text: string): BytebotError {
 
 /** A server answered that does not speak the wire. */
 function notOurs(url: URL, what: string): BytebotError {
-  return new BytebotError("unavailable", `${url.href} answered with ${what}: is that a component's URL?`);
+  return new BytebotError("unavailable", `${url.href} answered with ${what}: is the URL right?`);
 }

@@ -138,8 +138,9 @@ export async function answerOf(url: URL, response: IncomingMessage, limit: numbe
 
 function unreachable(url: URL, error: Error): BytebotError {
   if (error instanceof BytebotError) return error;
+  const isNoHttp = "code" in error && String(error.code).startsWith("HPE_");
   return new BytebotError("unavailable", `${url.href} cannot be reached: ${error.message || error.name}`, {
-    retryable: true,
+    retryable: !isNoHttp,
     cause: error,
   });
 }
