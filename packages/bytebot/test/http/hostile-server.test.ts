@@ -249,6 +249,20 @@ suite("a server that is no peer", () => {
     await link.close("the test is over");
   });
 
+  test("whose stream has no length and breaks within a line sends that line again, and it counts once (HTP-7)", async (t) => {
+    const { url, requests } = await server(t, (request, socket, count) => {
+      if (!request.startsWith("GET")) socket.write(sized(""));
+      else if (count === 1) socket.end(`${OK}connection: close\r\n\r\n${PING}{"event_type":"po`);
+      else socket.write(`${OK}connection: close\r\n\r\n{"event_type":"pong"}\n`);
+    });
+    const { link, ears } = dial(url);
+    await link.open(never);
+    await ears.next("pong");
+    assert.match(requests[1]!, /bytebot-received: 1\r\n/);
+    assert.deepEqual([ears.events.length, ears.faults.length], [2, 0]);
+    await link.close("the test is over");
+  });
+
   test("that answers bb_sync without a connection is said to be no Hub (HTP-2)", async (t) => {
     const { url } = await server(t, (_, socket) => socket.write(sized(`{"event_type":"bb_ack"}\n`)));
     const main = async () => void (await bb.sync({ kind: "ui" }));

@@ -1,11 +1,12 @@
 import type { IncomingMessage } from "node:http";
 import { setImmediate as breathe } from "node:timers/promises";
-import { as, BytebotError, decode, HIGH_WATER, wide, type Event, type LineLimits } from "../../wire/index.ts";
+import { BytebotError, HIGH_WATER, wide, type Event, type LineLimits } from "../../wire/index.ts";
 import { encodeOnce } from "../lines.ts";
 import type { Link, Receiver } from "../link.ts";
 import { LineReader } from "../reader.ts";
 import { pause } from "./pause.ts";
 import { BATCH, CONNECTION, isLines, MAX_UNSENT, NDJSON, RECEIVED, RETURN_MS, SILENT_MS, SSE } from "./headers.ts";
+import { notOurs, refusal } from "./refusal.ts";
 import { answerOf, Client } from "./request.ts";
 import { SseReader } from "./sse.ts";
 
@@ -256,19 +257,22 @@ export class DialedLink implements Link {
   private async read(response: IncomingMessage): Promise<void> {
     const type = String(response.headers["content-type"] ?? "");
     const into = type.startsWith(SSE) ? new SseReader(this.reader) : this.reader;
+    // Where its length is not known, a stream that broke looks like one that ended: only whole lines count.
+    const { "transfer-encoding": chunked, "content-length": length } = response.headers;
+    const isWhole = (): boolean => response.readableEnded && (chunked ?? length) !== undefined;
     const { promise, resolve } = Promise.withResolvers<void>();
     const silent = setTimeout(() => response.destroy(), SILENT_MS);
     response.on("data", (chunk: Buffer) => {
       silent.refresh();
       into.push(chunk);
     });
-    response.once("end", () => into.end());
     // Its "close" says so too.
     response.on("error", () => {});
     response.once("close", resolve);
     await promise;
     clearTimeout(silent);
-    if (!response.readableEnded) this.reader.cut();
+    if (isWhole()) into.end();
+    else this.reader.cut();
   }
 
   /** Tries until it works, for as long as the other side keeps the connection; a refusal is final. */
@@ -337,24 +341,4 @@ export class DialedLink implements Link {
     this.waiting = [];
     for (const resolve of waiting) resolve();
   }
-}
-
-/** A refused request as an error; what the other side is only too busy for may be tried again. */
-function refusal(url: URL, status: number, text: string): BytebotError {
-  const retryable = status === 429 || status >= 500;
-  try {
-    const { code, message, ...rest } = as("bb_error", decode(Buffer.from(text.trimEnd()), wide));
-    const again = retryable || rest.retryable;
-    return BytebotError.fromWire({ ...rest, code, message: `${url.href}: ${message}`, retryable: again });
-  } catch {
-    // Not ours: a proxy, or another server. Its status says what is known.
-  }
-  const code =
-    status === 401 ? "unauthorized" : status === 403 ? "forbidden" : status === 404 ? "not_found" : "unavailable";
-  return new BytebotError(code, `${url.href} answered with HTTP status ${status}`, { retryable });
-}
-
-/** A server answered that does not speak the wire. */
-function notOurs(url: URL, what: string): BytebotError {
-  return new BytebotError("unavailable", `${url.href} answered with ${what}: is the URL right?`);
 }

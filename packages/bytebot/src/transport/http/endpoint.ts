@@ -3,7 +3,8 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import { BytebotError, type Event, type LineLimits } from "../../wire/index.ts";
 import type { Receiver } from "../link.ts";
 import { BATCH, CONNECTION, isLines, RECEIVED, SSE } from "./headers.ts";
-import { answer, errorLine, refuse, ServedLink } from "./served.ts";
+import { answer, refuse, refuseForm } from "./answer.ts";
+import { ServedLink } from "./served.ts";
 
 const ID = /^[\x21-\x7e]{1,128}$/;
 /** Connections that are there or may return, of all credentials. */
@@ -162,11 +163,6 @@ async function closeAll(sessions: { link: ServedLink | undefined }[], reason: st
 function unknown(id: string | undefined): BytebotError {
   const which = id === undefined ? `the header ${CONNECTION} is missing` : "no such connection";
   return new BytebotError("not_found", `${which}: begin a new one with bb_sync`);
-}
-
-/** A request that is none of these: what it was, in the body. */
-export function refuseForm(response: ServerResponse, status: 404 | 405 | 415, message: string): void {
-  answer(response, status, errorLine(new BytebotError(status === 404 ? "not_found" : "invalid_params", message)));
 }
 
 function headerOf(request: IncomingMessage, name: string): string | undefined {

@@ -3,7 +3,8 @@ import { ackNameOf, BytebotError, HIGH_WATER, type Event, type LineLimits } from
 import { encodeOnce } from "../lines.ts";
 import type { Link, Receiver } from "../link.ts";
 import { LineReader } from "../reader.ts";
-import { HEARTBEAT_MS, MAX_UNSENT, NDJSON, RETURN_MS, SSE, statusOf } from "./headers.ts";
+import { answer, errorLine } from "./answer.ts";
+import { HEARTBEAT_MS, MAX_UNSENT, NDJSON, RETURN_MS, SSE } from "./headers.ts";
 import { Held } from "./held.ts";
 import { Post } from "./post.ts";
 import { heartbeat, toSse } from "./sse.ts";
@@ -349,23 +350,4 @@ function announcesAcks(event: Event): boolean {
 
 function textOf(value: unknown): string | undefined {
   return typeof value === "string" ? value : undefined;
-}
-
-export function answer(response: ServerResponse, status: number, lines: string): void {
-  if (response.destroyed || response.headersSent) return;
-  response.writeHead(status, { "content-type": NDJSON, "cache-control": "no-store" });
-  response.end(lines);
-}
-
-/** A refused request as the line it is answered with. */
-export function errorLine(error: BytebotError): string {
-  return encodeOnce({ event_type: "bb_error", ...error.toWire() });
-}
-
-/** Refuses the request with the status of the error's code. */
-export function refuse(response: ServerResponse, error: BytebotError): void {
-  if (error.code === "unauthorized" && !response.headersSent) response.setHeader("www-authenticate", "Bearer");
-  if (error.retryAfterMs !== undefined && !response.headersSent)
-    response.setHeader("retry-after", Math.ceil(error.retryAfterMs / 1000));
-  answer(response, statusOf(error.code), errorLine(error));
 }

@@ -4,8 +4,7 @@ import type { AddressInfo } from "node:net";
 import { BytebotError } from "../../wire/index.ts";
 import { bindSocket } from "../socket.ts";
 import { guard, isLoopback, type GuardOptions } from "./guard.ts";
-import { refuseForm } from "./endpoint.ts";
-import { refuse } from "./served.ts";
+import { refuse, refuseForm } from "./answer.ts";
 
 const HEADERS_MS = 10_000;
 const REQUEST_MS = 30_000;
