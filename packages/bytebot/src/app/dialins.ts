@@ -63,7 +63,7 @@ export class DialIns {
   }
 
   private open(open: (receiver: Receiver) => ServedLink, who: Credential): void {
-    const late = new LateReceiver();
+    const late = new SyncsFirst();
     const link = open(late);
     const attached = this.attach(who, late, link);
     attached.catch((error: unknown) => this.options.report(`${who.grant.name}: ${BytebotError.from(error).message}`));
@@ -122,6 +122,18 @@ export class DialIns {
       return Promise.resolve(link);
     };
     return this.options.hub.connect(from, connect, this.options.signal);
+  }
+}
+
+/** What comes before bb_sync is refused in the request's own answer: there is no connection yet that could say so. */
+class SyncsFirst extends LateReceiver {
+  private hasSynced = false;
+
+  override event(event: Event): void {
+    this.hasSynced ||= event.event_type === "bb_sync";
+    if (!this.hasSynced)
+      throw new BytebotError("not_synced", "bb_sync is the first event of a connection: post it alone");
+    super.event(event);
   }
 }
 

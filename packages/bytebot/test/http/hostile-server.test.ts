@@ -115,7 +115,7 @@ suite("a server that is no peer", () => {
 
   test("that says come back at once, or at no time that is one, is not asked in a loop (HTP-6)", async (t) => {
     stopClock(t);
-    for (const after of [0, -1, `"soon"`, 1e999]) {
+    for (const after of [0, -1, `"soon"`, 1e308]) {
       const body = `{"event_type":"bb_error","code":"overloaded","message":"busy","retryable":true,"retry_after_ms":${after}}`;
       const { url, requests } = await server(t, (_, socket) => socket.write(sized(body, "HTTP/1.1 503 No\r\n")));
       const { link } = dial(url);
