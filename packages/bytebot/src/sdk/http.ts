@@ -141,6 +141,7 @@ export async function dialHttp(main: Main, options: DialHttpOptions): Promise<vo
   let told = "";
   for (let wait = FIRST_WAIT_MS; ; wait = Math.min(2 * wait, LAST_WAIT_MS)) {
     const dialed = new Dialed();
+    let why = "the Hub said goodbye";
     const since = performance.now();
     const urls = { stream: new URL("stream", base), inbox: new URL("inbox", base) };
     const link = { name: `the Hub at ${options.url}`, ...urls, token, format, limits: wide };
@@ -149,12 +150,13 @@ export async function dialHttp(main: Main, options: DialHttpOptions): Promise<vo
       await startInproc(main, { name: "the Hub", opts, signal, connect, acks: sendAcks ? "sends" : undefined });
     } catch (error) {
       if (signal.aborted) return;
+      why = BytebotError.from(error).message;
       const refused = dialed.link?.lost;
       if (refused?.code === "unauthorized" || refused?.code === "forbidden") throw refused;
       if (!dialed.wasLost || (!dialed.synced && BytebotError.from(error).code !== "unavailable")) throw error;
     }
     if (signal.aborted || !dialed.wasLost) return;
-    const why = dialed.link?.lost?.message ?? "the Hub said goodbye";
+    why = dialed.link?.lost?.message ?? why;
     if (why !== told) console.error(`bytebot: ${why}; trying again`);
     told = why;
     // Two that share a token drive each other out: they shall not do so ten times a second.
