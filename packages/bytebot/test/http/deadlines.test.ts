@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { suite, test, type TestContext } from "node:test";
 import { setImmediate } from "node:timers/promises";
-import { MemoryLog } from "../../src/log/index.ts";
+import { MemoryLog, type Place } from "../../src/log/index.ts";
 import { message, Peer, served } from "./client.ts";
 
 /** Seconds go by until `over`, sockets doing what they do; how many. */
@@ -64,7 +64,7 @@ suite("what a connection may take", () => {
   test("an answer that takes longer than 25 s is a timeout in the inbox, and comes on the stream (HTP-4)", async (t) => {
     const gate = Promise.withResolvers<void>();
     class Slow extends MemoryLog {
-      override async append(...entry: Parameters<MemoryLog["append"]>): ReturnType<MemoryLog["append"]> {
+      override async append(...entry: Parameters<MemoryLog["append"]>): Promise<Place> {
         await gate.promise;
         return super.append(...entry);
       }
