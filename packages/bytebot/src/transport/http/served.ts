@@ -204,7 +204,8 @@ export class ServedLink implements Link {
     try {
       // Also of a request that is too long the rest is read: its answer would not be, otherwise.
       for await (const chunk of request) if (post.answers.length <= MAX_LINES) this.reader.push(chunk as Buffer);
-      this.reader.end();
+      if (post.answers.length > MAX_LINES) this.reader.cut();
+      else this.reader.end();
     } catch {
       // The socket broke: what came of the request counts, and its repetition goes on after it.
       this.reader.cut();
