@@ -133,7 +133,7 @@ suite("turns over a network that breaks again and again", () => {
         );
       }
       const made = networks.reduce((sum, network) => sum + network.made, 0);
-      assert.ok(made > 20, `only ${made} sockets were made`);
+      assert.ok(made > 8, `only ${made} sockets were made`);
     });
   }
 });
