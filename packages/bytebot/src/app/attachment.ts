@@ -88,17 +88,25 @@ export class Attachment {
   private async watch(): Promise<void> {
     for (;;) {
       const ended = await this.current!.closed;
-      if (this.stopping.signal.aborted || ended.expected || !this.reached.restartable) return this.finish(ended);
+      if (this.stopping.signal.aborted || !this.isExpectedBack(ended)) return this.finish(ended);
       this.report(`${this.name} ended: ${ended.reason}`);
       if (!(await this.again())) return this.finish(ended);
     }
   }
 
+  /** What runs elsewhere says bye also where it is only restarted there; a UI is done then. */
+  private isExpectedBack({ expected }: Ended): boolean {
+    const { restartable, remote, kind } = this.reached;
+    return expected ? remote === true && kind !== "ui" : restartable;
+  }
+
   private async again(): Promise<boolean> {
+    let told = "";
     for (;;) {
       const now = Date.now();
       this.crashes = [...this.crashes.filter((at) => now - at < CRASH_WINDOW_MS), now];
-      if (this.crashes.length >= CRASHES) {
+      // What runs elsewhere is not ours to mend: it is waited for, until it is detached.
+      if (this.reached.remote !== true && this.crashes.length >= CRASHES) {
         this.report(
           `${this.name} crashed ${CRASHES} times in ${CRASH_WINDOW_MS / 60_000} minutes and is left alone: mend it, then attach it again`,
         );
@@ -111,7 +119,10 @@ export class Attachment {
         return true;
       } catch (error) {
         if (this.stopping.signal.aborted) return false;
-        this.report(`${this.name} could not be started again: ${BytebotError.from(error).message}`);
+        const what = this.reached.remote === true ? "reached" : "started";
+        const failed = `${this.name} could not be ${what} again: ${BytebotError.from(error).message}`;
+        if (failed !== told) this.report(failed);
+        told = failed;
       }
     }
   }

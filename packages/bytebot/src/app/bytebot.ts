@@ -211,6 +211,7 @@ export class ByteBot {
    * Resolves with the URL it listens at. Throws BytebotError `conflict` where the port is taken.
    */
   async serveHttp(options: ServeOptions = {}): Promise<string> {
+    if (this.stopped) throw new BytebotError("unavailable", "the app has stopped");
     const server = await serve(options, this.credentials, this.dialIns, this.hub.blobs, (line) => this.report(line));
     this.servers.push(server);
     return server.url;

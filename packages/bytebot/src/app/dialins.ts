@@ -15,12 +15,19 @@ export interface DialInsOptions {
   signal: AbortSignal;
 }
 
+interface Current {
+  id: string;
+  attached: Promise<Attached | undefined>;
+  /** It became the context, which the app expects back from then on. */
+  isContext?: boolean;
+}
+
 /** The components that dialled in: each connection becomes one of the Hub's, under the grant of its credential. */
 export class DialIns {
   readonly endpoint: Endpoint<Credential>;
   private readonly options: DialInsOptions;
   /** The newest connection of each credential that stands for one component. */
-  private readonly current = new Map<Credential, { id: string; attached: Promise<Attached | undefined> }>();
+  private readonly current = new Map<Credential, Current>();
   private readonly ids = new Set<string>();
   private readonly connections = new WeakMap<ServedLink, Attached>();
 
@@ -48,15 +55,15 @@ export class DialIns {
     const attached = await this.current.get(who)?.attached;
     await attached?.close(reason);
     await this.endpoint.closeOf(who, reason);
-    const id = this.current.get(who)?.id;
+    const current = this.current.get(who);
     this.current.delete(who);
-    if (id === undefined) return;
-    this.ids.delete(id);
-    this.options.hub.forget(id);
+    if (!current) return;
+    this.forget(current.id);
+    if (current.isContext === true) this.options.hub.expectContext(false);
   }
 
   private open(open: (receiver: Receiver) => ServedLink, who: Credential): void {
-    const late = new LateReceiver();
+    const late = new SyncsFirst();
     const link = open(late);
     const attached = this.attach(who, late, link);
     attached.catch((error: unknown) => this.options.report(`${who.grant.name}: ${BytebotError.from(error).message}`));
@@ -68,17 +75,33 @@ export class DialIns {
     const before = who.many ? undefined : this.current.get(who);
     const id = before?.id ?? this.options.newId(who.grant.name === "" ? nameIn(first) : who.grant.name);
     this.ids.add(id);
-    if (first["kind"] === "context") this.options.hub.expectContext(true);
     // The old connection's place is free before the new one asks for it.
     const connecting = Promise.resolve(before?.attached)
       .then((old) => old?.close("its component has connected again"))
       .then(() => this.connect(id, who, late, link));
-    const attached = connecting.catch(() => undefined);
-    if (!who.many) this.current.set(who, { id, attached });
-    const connected = await connecting;
-    this.connections.set(link, connected);
-    await connected.closed;
-    if (!who.many) return;
+    const current: Current = { ...before, id, attached: connecting.catch(() => undefined) };
+    if (!who.many) this.current.set(who, current);
+    try {
+      const connected = await connecting;
+      this.connections.set(link, connected);
+      // Only now: what asks to be the context need not be granted it.
+      if (first["kind"] === "context")
+        connected.ready.then(
+          () => this.expect(current),
+          () => undefined,
+        );
+      await connected.closed;
+    } finally {
+      if (who.many) this.forget(id);
+    }
+  }
+
+  private expect(context: Current): void {
+    context.isContext = true;
+    this.options.hub.expectContext(true);
+  }
+
+  private forget(id: string): void {
     this.ids.delete(id);
     this.options.hub.forget(id);
   }
@@ -99,6 +122,18 @@ export class DialIns {
       return Promise.resolve(link);
     };
     return this.options.hub.connect(from, connect, this.options.signal);
+  }
+}
+
+/** What comes before bb_sync is refused in the request's own answer: there is no connection yet that could say so. */
+class SyncsFirst extends LateReceiver {
+  private hasSynced = false;
+
+  override event(event: Event): void {
+    this.hasSynced ||= event.event_type === "bb_sync";
+    if (!this.hasSynced)
+      throw new BytebotError("not_synced", "bb_sync is the first event of a connection: post it alone");
+    super.event(event);
   }
 }
 
@@ -129,6 +164,9 @@ async function firstEvent(late: LateReceiver, link: ServedLink): Promise<Event |
 function nameIn(sync: Event): string {
   const name = sync["name"];
   const kind = sync["kind"];
-  if (typeof name === "string" && /^[\w.@:-]+$/.test(name) && name.length <= MAX_NAME) return name;
-  return typeof kind === "string" ? kind.slice(0, MAX_NAME) : "guest";
+  return isName(name) ? name : isName(kind) ? kind : "guest";
+}
+
+function isName(text: unknown): text is string {
+  return typeof text === "string" && text.length <= MAX_NAME && /^[\w.@:-]+$/.test(text);
 }

@@ -3,6 +3,7 @@ import {
   isWide,
   listenHttp,
   refuse,
+  refuseForm,
   textOf,
   tokenOf,
   type HttpServer,
@@ -50,7 +51,7 @@ export async function serve(
     const who = browser ? credentials.findSession(cookieOf(request)) : credentials.find(tokenOf(request));
     if (!who) throw wrong.refusal(request, browser ? "the session has ended: open a new one with a code" : TOKEN_FIX);
     // Only a browser's EventSource has no other place for it than the query.
-    const own = browser ? query : new URLSearchParams();
+    const own = browser ? query : undefined;
     if (ref === undefined) return dialIns.endpoint.handle(bare, request, response, who, own);
     const connection = dialIns.connectionOf(dialIns.endpoint.linkOf(request, who, own));
     await serveBlob(blobs, { connection, scope: query.get("scope"), ref }, request, response);
@@ -66,12 +67,12 @@ async function openSession(
   wrong: WrongTries,
   secure: boolean,
 ): Promise<void> {
-  if (request.method !== "POST" || request.headers["content-type"]?.startsWith("application/json") !== true) {
-    return refuse(response, new BytebotError("invalid_params", `POST {"code":…} as application/json`));
-  }
+  const fix = `POST {"code":…} as application/json`;
+  if (request.method !== "POST") return refuseForm(response, 405, fix);
+  if (request.headers["content-type"]?.startsWith("application/json") !== true) return refuseForm(response, 415, fix);
   let code: unknown;
   try {
-    ({ code } = JSON.parse(await textOf(request, MAX_BODY)) as { code?: unknown });
+    ({ code } = Object(JSON.parse(await textOf(request, MAX_BODY))) as { code?: unknown });
   } catch (error) {
     return refuse(response, BytebotError.from(error, "parse_error"));
   }

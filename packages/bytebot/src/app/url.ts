@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { MANIFEST_FILE, parseManifest, type HttpEntry, type Manifest } from "../resolve/index.ts";
-import { Client, DialedLink, textOf, type Connect } from "../transport/index.ts";
+import { answerOf, Client, DialedLink, isLines, type Connect } from "../transport/index.ts";
 import { BytebotError } from "../wire/index.ts";
 import type { ByReference } from "./component.ts";
 import type { Reached } from "./reached.ts";
@@ -34,7 +34,8 @@ export function dialed(
   { stream, inbox }: HttpEntry,
   credentials: Credentials,
 ): Reached {
-  const { token = process.env["BYTEBOT_TOKEN"], publicOnly } = credentials;
+  const { publicOnly } = credentials;
+  const token = tokenFor(credentials);
   const connect: Connect = async (receiver, signal) => {
     const options = { name: is.name, stream, inbox, token, publicOnly, connection: randomUUID() };
     const link = new DialedLink(options, receiver);
@@ -45,26 +46,34 @@ export function dialed(
 }
 
 async function manifestAt(base: URL, credentials: Credentials): Promise<Manifest | undefined> {
-  const { token = process.env["BYTEBOT_TOKEN"], publicOnly } = credentials;
   const url = base.pathname.endsWith(".json") ? base : below(base, MANIFEST_FILE);
-  const client = new Client({ token, publicOnly });
+  const client = new Client({ token: tokenFor(credentials), publicOnly: credentials.publicOnly });
   try {
     const response = await client.send(url, { method: "GET", signal: AbortSignal.timeout(MANIFEST_MS) });
-    const text = await textOf(response, MANIFEST_BYTES);
-    if (response.statusCode !== 200) return undefined;
-    return parseManifest(JSON.parse(text), url.href);
+    // Some servers answer every path with a page.
+    if (response.statusCode !== 200 || !isLines(response.headers["content-type"] ?? "")) return undefined;
+    return parseManifest(parseJson(await answerOf(url, response, MANIFEST_BYTES), url), url.href);
   } catch (error) {
-    // Not there yet, or no manifest: the connection itself finds out. A bad manifest is the author's to mend.
+    // Not there yet: the connection itself finds out. A bad manifest is the author's to mend.
     const { code } = BytebotError.from(error);
-    if (
-      error instanceof BytebotError &&
-      (code === "invalid_params" || code === "unsupported_version" || code === "forbidden")
-    )
-      throw error;
-    return undefined;
+    if (code === "unavailable" || code === "cancelled") return undefined;
+    throw error;
   } finally {
     client.close();
   }
+}
+
+function parseJson(text: string, url: URL): unknown {
+  try {
+    return JSON.parse(text) as unknown;
+  } catch (error) {
+    throw new BytebotError("invalid_params", `${url.href} is no JSON: ${(error as Error).message}`, { cause: error });
+  }
+}
+
+/** The app's own secret is for servers that its own code or config names. */
+function tokenFor({ token, publicOnly }: Credentials): string | undefined {
+  return token ?? (publicOnly === true ? undefined : process.env["BYTEBOT_TOKEN"]);
 }
 
 /** A server may speak for itself alone: its manifest does not send our token elsewhere. */

@@ -1,7 +1,7 @@
 import { setTimeout } from "node:timers/promises";
 import type { Reached } from "../app/reached.ts";
 import type { ChildStreams } from "../transport/index.ts";
-import { BytebotError, encode, Framer, wide, type Event } from "../wire/index.ts";
+import { BytebotError, encode, Framer, wide, type Event, type Line } from "../wire/index.ts";
 import type { Received, Trace } from "./trace.ts";
 
 /** Without a pause pieces may be joined on their way. */
@@ -46,7 +46,7 @@ async function overBytes(
   const framer = new Framer(wide.line_bytes);
   let unended = false;
   const sink = {
-    line: (bytes: Uint8Array) => ear.heard(trace.hearLine(bytes, unended)),
+    line: (line: Line) => ear.heard(trace.hearLine(typeof line === "string" ? Buffer.from(line) : line, unended)),
     tooLong: (size: number) => ear.heard(trace.hearFault(new BytebotError("too_large", `a line of ${size} bytes`))),
   };
   const end = once(async (seen: string) => {

@@ -1,4 +1,4 @@
-import { mkdir, writeFile } from "node:fs/promises";
+import { mkdir, rm, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import type { ByteBot } from "../app/bytebot.ts";
 import type { Listen } from "../resolve/index.ts";
@@ -30,8 +30,15 @@ export async function listen(hub: ByteBot, { tokens, ...where }: Listen): Promis
   const given = process.env["BYTEBOT_TOKEN"];
   const token = hub.addToken({ name: "" }, given === "" ? undefined : given);
   if (given) return [`listening on ${url}, for whoever has this app's BYTEBOT_TOKEN`];
-  const file = join(socketFolder(), `${process.pid}.token`);
+  const file = tokenFile();
   await mkdir(dirname(file), { recursive: true, mode: 0o700 });
-  await writeFile(file, `${token}\n`, { mode: 0o600 });
+  // One of this name is what a killed process of this number left.
+  await rm(file, { force: true });
+  await writeFile(file, `${token}\n`, { mode: 0o600, flag: "wx" });
   return [`listening on ${url}, for whoever has the token in ${file}`];
+}
+
+/** Where this process says what token it takes, where nobody chose one; whoever called `listen` removes it. */
+export function tokenFile(): string {
+  return join(socketFolder(), `${process.pid}.token`);
 }

@@ -1,8 +1,9 @@
+import { rm } from "node:fs/promises";
 import type { ByteBot } from "../app/bytebot.ts";
 import type { ComponentInfo } from "../wire/index.ts";
 import { loadApp } from "./app.ts";
 import { parse, type Command } from "./command.ts";
-import { listen, toListen } from "./listen.ts";
+import { listen, toListen, tokenFile } from "./listen.ts";
 import { live } from "./live.ts";
 import { printLine, report } from "./output.ts";
 
@@ -38,7 +39,11 @@ export const command: Command = {
         printLine(values.json ? JSON.stringify(component) : told(component));
       if (where) for (const line of await listen(running, where)) report(line);
     };
-    return (await live(hub, { socket: values.socket, started })) === "failed" ? 1 : 0;
+    try {
+      return (await live(hub, { socket: values.socket, started })) === "failed" ? 1 : 0;
+    } finally {
+      await rm(tokenFile(), { force: true });
+    }
   },
 };
 

@@ -1,11 +1,11 @@
 import { randomUUID } from "node:crypto";
-import { setTimeout as sleep } from "node:timers/promises";
 import {
   DialedLink,
   Endpoint,
   isWide,
   LateReceiver,
   listenHttp,
+  pause,
   sameToken,
   tokenOf,
   type Link,
@@ -17,6 +17,8 @@ import { startInproc, type Main } from "./ambient.ts";
 
 const FIRST_WAIT_MS = 100;
 const LAST_WAIT_MS = 10_000;
+/** What a `main` whose connection has closed may still take. */
+const LEAVE_MS = 1000;
 
 interface Common {
   /** Handed to `main`. */
@@ -77,7 +79,9 @@ export async function serveHttp(main: Main, options: ServeHttpOptions = {}): Pro
     };
     const acks = sendAcks ? "answers" : undefined;
     const run = startInproc(main, { name: "the Hub", opts, signal: stop.signal, connect, acks })
-      .catch((error: unknown) => console.error(`bytebot: the satellite failed:`, error))
+      .catch((error: unknown) => {
+        if (!stop.signal.aborted) console.error(`bytebot: the satellite failed:`, told(error));
+      })
       .then(() => link.close("its main ended"))
       .finally(() => {
         if (current === link) current = undefined;
@@ -93,18 +97,21 @@ export async function serveHttp(main: Main, options: ServeHttpOptions = {}): Pro
     name: () => "the Hub",
     onConnection,
   });
-  const server = await listenHttp({ host, port, socket, hosts }, async (path, request, response, query) => {
+  const server = await listenHttp({ host, port, socket, hosts }, async (path, request, response) => {
     if (token && !sameToken(tokenOf(request), token)) {
       throw new BytebotError("unauthorized", "the token is missing or wrong: send Authorization: Bearer BYTEBOT_TOKEN");
     }
-    if (path === "/stream" || path === "/inbox") await endpoint.handle(path, request, response, "hub", query);
+    if (path === "/stream" || path === "/inbox") await endpoint.handle(path, request, response, "hub");
   });
   const closed = Promise.withResolvers<void>();
   let closing: Promise<void> | undefined;
   const end = async (): Promise<void> => {
     options.signal?.removeEventListener("abort", abort);
     stop.abort(new BytebotError("cancelled", "the satellite is being stopped"));
-    await Promise.all(running);
+    const left = new AbortController();
+    await Promise.race([Promise.all(running), pause(LEAVE_MS, left.signal)]);
+    left.abort();
+    await endpoint.close("the satellite is being stopped");
     await server.close();
     closed.resolve();
   };
@@ -131,8 +138,11 @@ export async function dialHttp(main: Main, options: DialHttpOptions): Promise<vo
   const { opts = {}, token = process.env["BYTEBOT_TOKEN"], sendAcks = false, format } = options;
   const signal = options.signal ?? new AbortController().signal;
   const base = options.url.endsWith("/") ? options.url : `${options.url}/`;
+  let told = "";
   for (let wait = FIRST_WAIT_MS; ; wait = Math.min(2 * wait, LAST_WAIT_MS)) {
     const dialed = new Dialed();
+    let why = "the Hub said goodbye";
+    const since = performance.now();
     const urls = { stream: new URL("stream", base), inbox: new URL("inbox", base) };
     const link = { name: `the Hub at ${options.url}`, ...urls, token, format, limits: wide };
     const connect = (receiver: Receiver): Link => (dialed.link = new HubLink(link, dialed.before(receiver)));
@@ -140,13 +150,18 @@ export async function dialHttp(main: Main, options: DialHttpOptions): Promise<vo
       await startInproc(main, { name: "the Hub", opts, signal, connect, acks: sendAcks ? "sends" : undefined });
     } catch (error) {
       if (signal.aborted) return;
+      why = BytebotError.from(error).message;
       const refused = dialed.link?.lost;
       if (refused?.code === "unauthorized" || refused?.code === "forbidden") throw refused;
       if (!dialed.wasLost || (!dialed.synced && BytebotError.from(error).code !== "unavailable")) throw error;
     }
     if (signal.aborted || !dialed.wasLost) return;
-    if (dialed.synced) wait = FIRST_WAIT_MS;
-    await sleep(wait, undefined, { signal }).catch(() => undefined);
+    why = dialed.link?.lost?.message ?? why;
+    if (why !== told) console.error(`bytebot: ${why}; trying again`);
+    told = why;
+    // Two that share a token drive each other out: they shall not do so ten times a second.
+    if (dialed.synced && performance.now() - since > LAST_WAIT_MS) wait = FIRST_WAIT_MS;
+    await pause(wait, signal);
     if (signal.aborted) return;
   }
 }
@@ -190,4 +205,9 @@ function needsToken(host: string): BytebotError {
     "forbidden",
     `${host} is reachable from other machines: set BYTEBOT_TOKEN to a secret of your own (such as ${randomUUID()}) for this satellite and for the app, or serve on 127.0.0.1`,
   );
+}
+
+/** Our own errors say what and where by themselves. */
+function told(error: unknown): unknown {
+  return error instanceof BytebotError ? error.message : error;
 }

@@ -1,14 +1,6 @@
 import assert from "node:assert/strict";
 import { suite, test } from "node:test";
-import { Peer, served } from "./client.ts";
-
-const message = (id: string | undefined, text: string) => ({
-  event_type: "user_event",
-  ...(id === undefined ? {} : { id }),
-  type: "message",
-  scope: "u_1",
-  text,
-});
+import { message, Peer, served } from "./client.ts";
 
 suite("a satellite that dials the Hub", () => {
   test("posts bb_sync, gets its connection, then the Hub's events on the stream (HTP-2)", async (t) => {

@@ -1,26 +1,26 @@
 import type { IncomingMessage } from "node:http";
-import { setTimeout as sleep } from "node:timers/promises";
-import {
-  BytebotError,
-  decode,
-  HIGH_WATER,
-  wide,
-  type Event,
-  type LineLimits,
-  type WireError,
-} from "../../wire/index.ts";
+import { setImmediate as breathe } from "node:timers/promises";
+import { BytebotError, HIGH_WATER, wide, type Event, type LineLimits } from "../../wire/index.ts";
 import { encodeOnce } from "../lines.ts";
 import type { Link, Receiver } from "../link.ts";
 import { LineReader } from "../reader.ts";
-import { BATCH, CONNECTION, NDJSON, RECEIVED, RETURN_MS, SILENT_MS, SSE } from "./headers.ts";
-import { Client, textOf } from "./request.ts";
+import { pause } from "./pause.ts";
+import { BATCH, CONNECTION, isLines, MAX_UNSENT, NDJSON, RECEIVED, RETURN_MS, SILENT_MS, SSE } from "./headers.ts";
+import { notOurs, refusal } from "./refusal.ts";
+import { answerOf, Client } from "./request.ts";
 import { SseReader } from "./sse.ts";
 
 /** Of one inbox request. */
 const MAX_LINES = 1000;
 const MAX_CHARS = 1024 * 1024;
-const MAX_ANSWERS = 16 * 1024 * 1024;
+const MAX_ANSWERS = 4 * 1024 * 1024;
+/** So much of an answer is taken before others have their turn. */
+const PIECE = 64 * 1024;
+const MAX_REFUSAL = 64 * 1024;
 const FIRST_WAIT_MS = 50;
+/** A stream that ends sooner was none: its next GET waits, a little longer each time. */
+const STREAM_MS = 1000;
+const LAST_WAIT_MS = 2000;
 /** What the last lines may take when the link closes, in milliseconds. */
 const FLUSH_MS = 1000;
 
@@ -44,6 +44,7 @@ export class DialedLink implements Link {
   private readonly options: DialOptions;
   private readonly receiver: Receiver;
   private readonly reader: LineReader;
+  private readonly answers: LineReader;
   private readonly client: Client;
   private connection: string | undefined;
   private queue: string[] = [];
@@ -66,7 +67,7 @@ export class DialedLink implements Link {
     const counted: Receiver = {
       event: (event) => {
         this.received++;
-        receiver.event(event);
+        this.take(event);
       },
       fault: (error) => {
         this.received++;
@@ -74,8 +75,17 @@ export class DialedLink implements Link {
       },
       closed: () => undefined,
     };
+    // A bare acknowledgement says nothing that anybody waits for.
+    const answered: Receiver = {
+      event: (event) => {
+        if (event.event_type !== "bb_ack" || event["in_reply_to"] !== undefined) this.take(event);
+      },
+      fault: (error) => receiver.fault(error),
+      closed: () => undefined,
+    };
     const givenUp = (reason: string): void => void this.close(reason);
     this.reader = new LineReader({ name: this.name, receiver: counted, limits: options.limits, givenUp });
+    this.answers = new LineReader({ name: this.name, receiver: answered, limits: wide, givenUp });
   }
 
   /** Why the connection ended by itself; undefined while it is there, or where `close` ended it. */
@@ -109,6 +119,8 @@ export class DialedLink implements Link {
     }
     this.queue.push(line);
     this.queued += line.length;
+    if (this.queued > MAX_UNSENT)
+      return this.lose(new BytebotError("overloaded", `${this.name} takes too little: ${MAX_UNSENT} characters wait`));
     if (this.posting) return;
     this.posting = true;
     setImmediate(() => void this.pump());
@@ -163,7 +175,12 @@ export class DialedLink implements Link {
     this.queue.splice(0, count);
     this.queued -= chars;
     if (this.buffered < HIGH_WATER) this.release();
-    for (const line of answers.split("\n")) if (line !== "") this.answer(line);
+    const bytes = Buffer.from(answers);
+    for (let at = 0; at < bytes.length; at += PIECE) {
+      this.answers.push(bytes.subarray(at, at + PIECE));
+      if (bytes.length > PIECE) await breathe();
+    }
+    this.answers.end();
   }
 
   private async deliver(body: string, number: number): Promise<string> {
@@ -176,10 +193,12 @@ export class DialedLink implements Link {
       body,
       signal: this.ended.signal,
     });
-    const text = await textOf(response, MAX_ANSWERS);
-    if (response.statusCode !== 200) throw refusal(this.options.inbox, response.statusCode ?? 0, text);
-    const minted = response.headers[CONNECTION];
-    if (first && typeof minted === "string") {
+    const { inbox } = this.options;
+    const text = await answerOf(inbox, response, MAX_ANSWERS);
+    if (response.statusCode !== 200) throw refusal(inbox, response.statusCode ?? 0, text);
+    if (first) {
+      const minted = response.headers[CONNECTION];
+      if (typeof minted !== "string") throw notOurs(inbox, `no header ${CONNECTION}`);
       this.connection = minted;
       void this.again("stream", () => this.get()).then(
         (stream) => this.listen(stream),
@@ -189,25 +208,29 @@ export class DialedLink implements Link {
     return text;
   }
 
-  /** What a line of ours was answered; a bare acknowledgement says nothing that anybody waits for. */
-  private answer(line: string): void {
-    let event: Event;
+  private take(event: Event): void {
     try {
-      event = decode(Buffer.from(line), wide);
+      this.receiver.event(event);
     } catch (error) {
-      return this.receiver.fault(BytebotError.from(error));
+      this.receiver.fault(BytebotError.from(error));
     }
-    if (event.event_type === "bb_ack" && event["in_reply_to"] === undefined) return;
-    this.receiver.event(event);
   }
 
   private async get(): Promise<IncomingMessage> {
     const { stream, format } = this.options;
     const accept = format === "sse" ? SSE : `${NDJSON}, ${SSE};q=0.5`;
     const headers = { accept, ...this.ours() };
-    const response = await this.client.send(stream, { method: "GET", headers, signal: this.ended.signal });
-    if (response.statusCode === 200) return response;
-    throw refusal(stream, response.statusCode ?? 0, await textOf(response, 64 * 1024));
+    const { signal } = this.ended;
+    const response = await this.client.send(stream, { method: "GET", headers, signal, waitMs: RETURN_MS });
+    const { statusCode = 0, headers: its } = response;
+    if (statusCode !== 200) throw refusal(stream, statusCode, await answerOf(stream, response, MAX_REFUSAL));
+    const type = its["content-type"] ?? "";
+    if (its["content-encoding"] === undefined && (isLines(type) || type.startsWith(SSE))) return response;
+    response.destroy();
+    throw notOurs(
+      stream,
+      `the content type ${JSON.stringify(type.slice(0, 100))}${its["content-encoding"] ? ", encoded" : ""}`,
+    );
   }
 
   private ours(): Record<string, string> {
@@ -218,9 +241,12 @@ export class DialedLink implements Link {
   private async listen(first: IncomingMessage): Promise<void> {
     let response = first;
     try {
-      for (;;) {
+      for (let wait = 0; ; wait = Math.min(2 * wait + 10, LAST_WAIT_MS)) {
+        const since = performance.now();
         await this.read(response);
         if (this.ending) return;
+        if (performance.now() - since > STREAM_MS) wait = 0;
+        await pause(wait, this.ended.signal);
         response = await this.again("stream", () => this.get());
       }
     } catch (error) {
@@ -231,45 +257,52 @@ export class DialedLink implements Link {
   private async read(response: IncomingMessage): Promise<void> {
     const type = String(response.headers["content-type"] ?? "");
     const into = type.startsWith(SSE) ? new SseReader(this.reader) : this.reader;
+    // Where its length is not known, a stream that broke looks like one that ended: only whole lines count.
+    const { "transfer-encoding": chunked, "content-length": length } = response.headers;
+    const isWhole = (): boolean => response.readableEnded && (chunked ?? length) !== undefined;
     const { promise, resolve } = Promise.withResolvers<void>();
     const silent = setTimeout(() => response.destroy(), SILENT_MS);
     response.on("data", (chunk: Buffer) => {
       silent.refresh();
       into.push(chunk);
     });
-    response.once("end", () => into.end());
     // Its "close" says so too.
     response.on("error", () => {});
     response.once("close", resolve);
     await promise;
     clearTimeout(silent);
-    if (!response.readableEnded) this.reader.cut();
+    if (isWhole()) into.end();
+    else this.reader.cut();
   }
 
   /** Tries until it works, for as long as the other side keeps the connection; a refusal is final. */
   private async again<T>(what: "stream" | "inbox", work: () => Promise<T>): Promise<T> {
-    const until = performance.now() + RETURN_MS;
+    let until: number | undefined;
     for (let wait = FIRST_WAIT_MS; ; wait *= 2) {
       try {
         return await work();
       } catch (thrown) {
         const error = BytebotError.from(thrown);
         if (!error.retryable || this.ended.signal.aborted) throw error;
-        const pause = error.retryAfterMs ?? wait;
-        if (performance.now() + pause > until) {
+        const now = performance.now();
+        const ms = Math.max(error.retryAfterMs ?? 0, wait);
+        until ??= now + RETURN_MS;
+        if (now + ms > until) {
           const message = `${this.name} could not be reached at its ${what} for ${RETURN_MS / 1000} s: ${error.message}`;
           throw new BytebotError("unavailable", message, { cause: error });
         }
-        await sleep(pause, undefined, { signal: this.ended.signal }).catch(() => undefined);
+        await pause(ms, this.ended.signal);
       }
     }
   }
 
   private async finish(reason: string): Promise<void> {
     this.release();
-    if (this.posting) await this.flushed();
+    // A connection that was lost takes nothing any more.
+    if (this.posting && !this.failure) await this.flushed();
     await this.leave();
     this.reader.close();
+    this.answers.close();
     this.ended.abort(new BytebotError("cancelled", reason));
     this.client.close();
     this.receiver.closed(reason);
@@ -308,22 +341,4 @@ export class DialedLink implements Link {
     this.waiting = [];
     for (const resolve of waiting) resolve();
   }
-}
-
-/** A refused request as an error; what the other side is only too busy for may be tried again. */
-function refusal(url: URL, status: number, text: string): BytebotError {
-  const retryable = status === 429 || status >= 500;
-  try {
-    const event = decode(Buffer.from(text.trimEnd()), wide);
-    if (event.event_type === "bb_error") {
-      const { code, message, retry_after_ms, retryable: later } = event as unknown as WireError;
-      const again = retryable || later === true;
-      return BytebotError.fromWire({ code, message: `${url.href}: ${message}`, retryable: again, retry_after_ms });
-    }
-  } catch {
-    // Not ours: a proxy, or another server. Its status says what is known.
-  }
-  const code =
-    status === 401 ? "unauthorized" : status === 403 ? "forbidden" : status === 404 ? "not_found" : "unavailable";
-  return new BytebotError(code, `${url.href} answered with HTTP status ${status}`, { retryable });
 }

@@ -2,11 +2,13 @@ import { randomUUID } from "node:crypto";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { BytebotError, type Event, type LineLimits } from "../../wire/index.ts";
 import type { Receiver } from "../link.ts";
-import { BATCH, CONNECTION, RECEIVED, SSE } from "./headers.ts";
-import { answer, refuse, ServedLink } from "./served.ts";
+import { BATCH, CONNECTION, isLines, RECEIVED, SSE } from "./headers.ts";
+import { answer, refuse, refuseForm } from "./answer.ts";
+import { ServedLink } from "./served.ts";
 
 const ID = /^[\x21-\x7e]{1,128}$/;
-const JSON_TYPES = /^application\/(?:x-ndjson|json|jsonl|x-jsonlines)(?:;|$)/i;
+/** Connections that are there or may return, of all credentials. */
+const MAX_SESSIONS = 1000;
 
 export interface EndpointOptions<Who> {
   /** Which request begins a connection: the Hub's GET of a satellite's stream, or a satellite's POST of its bb_sync to the Hub. */
@@ -22,7 +24,6 @@ export interface EndpointOptions<Who> {
 interface Session<Who> {
   who: Who;
   link: ServedLink | undefined;
-  acks: boolean;
 }
 
 /** `/stream` and `/inbox` for one kind of peer: finds the connection a request belongs to, or begins one. */
@@ -40,28 +41,29 @@ export class Endpoint<Who> {
   }
 
   /** The link of a request that belongs to a connection but is not for its stream or inbox. Throws `not_found`. */
-  linkOf(request: IncomingMessage, who: Who, query: URLSearchParams): ServedLink {
-    const id = headerOf(request, CONNECTION) ?? query.get("connection") ?? undefined;
+  linkOf(request: IncomingMessage, who: Who, query?: URLSearchParams): ServedLink {
+    const id = headerOf(request, CONNECTION) ?? query?.get("connection") ?? undefined;
     const link = id === undefined ? undefined : this.find(id, who)?.link;
     if (!link) throw unknown(id);
     return link;
   }
 
+  /** `query`: the connection may be named there, for clients that cannot send headers. */
   async handle(
     path: string,
     request: IncomingMessage,
     response: ServerResponse,
     who: Who,
-    query: URLSearchParams,
+    query?: URLSearchParams,
   ): Promise<void> {
     try {
-      const id = headerOf(request, CONNECTION) ?? query.get("connection") ?? undefined;
+      const id = headerOf(request, CONNECTION) ?? query?.get("connection") ?? undefined;
       if (id !== undefined && !ID.test(id)) throw badHeader(CONNECTION, "1 to 128 visible ASCII characters");
       if (path === "/stream" && request.method === "GET") return this.stream(request, response, who, id);
       if (path === "/stream" && request.method === "DELETE") return this.leave(response, who, id);
       if (path === "/inbox" && request.method === "POST") return await this.inbox(request, response, who, id);
       response.setHeader("allow", path === "/inbox" ? "POST" : "GET, DELETE");
-      answer(response, 405, "");
+      refuseForm(response, 405, `${request.method} of ${path}: there is GET and DELETE /stream, and POST /inbox`);
     } catch (error) {
       refuse(response, BytebotError.from(error));
     }
@@ -88,6 +90,7 @@ export class Endpoint<Who> {
     const lastCursor = headerOf(request, "last-event-id");
     const sse = (request.headers.accept ?? "").split(",").some((type) => type.trim() === SSE);
     if (session.link?.open(response, { sse, received, lastCursor }) === true) return;
+    void session.link?.close("it misses events that are not kept any more");
     throw unknown(id);
   }
 
@@ -98,11 +101,11 @@ export class Endpoint<Who> {
     id: string | undefined,
   ): Promise<void> {
     const type = request.headers["content-type"] ?? "";
-    if (!JSON_TYPES.test(type)) {
-      return answer415(response, `the content type is ${JSON.stringify(type)}: send application/x-ndjson`);
+    if (!isLines(type)) {
+      return refuseForm(response, 415, `the content type is ${JSON.stringify(type)}: send application/x-ndjson`);
     }
     if (request.headers["content-encoding"] !== undefined) {
-      return answer415(response, "a Content-Encoding is not taken: send the lines as they are");
+      return refuseForm(response, 415, "a Content-Encoding is not taken: send the lines as they are");
     }
     if (id === undefined && this.options.begins === "stream") {
       throw new BytebotError("not_found", `the header ${CONNECTION} is missing: which connection is this for?`);
@@ -128,20 +131,16 @@ export class Endpoint<Who> {
   }
 
   private begin(id: string, who: Who, response: ServerResponse): Session<Who> {
+    if (this.sessions.size >= MAX_SESSIONS) {
+      const message = `${MAX_SESSIONS} connections are open: end some, with DELETE /stream`;
+      throw new BytebotError("overloaded", message, { retryable: true, retryAfterMs: 1000 });
+    }
     if (this.sessions.has(id)) throw new BytebotError("conflict", "this connection is another's: choose a random id");
-    const session: Session<Who> = { who, link: undefined, acks: false };
+    const session: Session<Who> = { who, link: undefined };
     const { limits, answersLater, name } = this.options;
     const open = (receiver: Receiver): ServedLink => {
-      const watched = {
-        event: (event: Event): void => {
-          if (event.event_type === "bb_sync") session.acks = announcesAcks(event);
-          receiver.event(event);
-        },
-        fault: (error: BytebotError): void => receiver.fault(error),
-        closed: (reason: string): void => receiver.closed(reason),
-      };
       const closed = (): void => void this.sessions.delete(id);
-      const link = new ServedLink({ name: name(who), limits, answersLater, acks: () => session.acks, closed }, watched);
+      const link = new ServedLink({ name: name(who), limits, answersLater, closed }, receiver);
       session.link = link;
       return link;
     };
@@ -161,22 +160,9 @@ async function closeAll(sessions: { link: ServedLink | undefined }[], reason: st
   await Promise.all(sessions.flatMap(({ link }) => (link ? [link.close(reason)] : [])));
 }
 
-function announcesAcks(sync: Event): boolean {
-  const capabilities = sync["capabilities"];
-  return typeof capabilities === "object" && capabilities !== null && "acks" in capabilities;
-}
-
 function unknown(id: string | undefined): BytebotError {
   const which = id === undefined ? `the header ${CONNECTION} is missing` : "no such connection";
   return new BytebotError("not_found", `${which}: begin a new one with bb_sync`);
-}
-
-function answer415(response: ServerResponse, message: string): void {
-  answer(
-    response,
-    415,
-    `${JSON.stringify({ event_type: "bb_error", code: "invalid_params", message, retryable: false })}\n`,
-  );
 }
 
 function headerOf(request: IncomingMessage, name: string): string | undefined {

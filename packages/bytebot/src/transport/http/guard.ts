@@ -23,7 +23,8 @@ export function guard(request: IncomingMessage, { hosts, origins }: GuardOptions
   if (origin !== undefined && !own && origins?.includes(origin) !== true) {
     throw new BytebotError("forbidden", `pages of ${JSON.stringify(origin.slice(0, 100))} may not use this server`);
   }
-  if (origin === undefined && request.headers["sec-fetch-site"] === "cross-site") {
+  const site = request.headers["sec-fetch-site"];
+  if (origin === undefined && (site === "cross-site" || site === "same-site")) {
     throw new BytebotError("forbidden", "pages of another site may not use this server");
   }
 }

@@ -10,12 +10,20 @@ export const BATCH = "bytebot-batch";
 export const NDJSON = "application/x-ndjson";
 export const SSE = "text/event-stream";
 
+/** Is this a content type of lines of JSON? */
+export function isLines(type: string): boolean {
+  return /^application\/(?:x-ndjson|json|jsonl|x-jsonlines) *(?:;|$)/i.test(type);
+}
+
 /** Both sides: a stream that is silent for so long says that it lives, in milliseconds (rule HTP-9). */
 export const HEARTBEAT_MS = 15_000;
 /** Without a sign of life for so long a stream is taken for broken. */
 export const SILENT_MS = 35_000;
 /** How long a connection outlives its sockets (rule HTP-6). */
 export const RETURN_MS = 10_000;
+
+/** What may wait for a peer that is away or slow, in characters: then the connection is given up. */
+export const MAX_UNSENT = 64 * 1024 * 1024;
 
 const statuses: Partial<Record<ErrorCode, number>> = {
   parse_error: 400,

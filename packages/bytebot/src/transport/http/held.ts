@@ -24,6 +24,8 @@ export class Held {
   /** How many lines came before entries[first]. */
   private dropped = 0;
   private writtenChars = 0;
+  /** Those that were written and not acknowledged, by their name. */
+  private readonly named = new Map<string, Set<Entry>>();
   /** Characters of the lines that were not written yet. */
   waiting = 0;
 
@@ -39,6 +41,11 @@ export class Held {
     this.next++;
     this.waiting -= entry.line.length;
     this.writtenChars += entry.line.length;
+    if (entry.name !== undefined && !entry.acked) {
+      const same = this.named.get(entry.name);
+      if (same) same.add(entry);
+      else this.named.set(entry.name, new Set([entry]));
+    }
     while (this.writtenChars > HELD_CHARS && this.first < this.next - 1) this.drop();
     return entry;
   }
@@ -59,12 +66,10 @@ export class Held {
     return false;
   }
 
-  /** The other side has the event of this name. */
+  /** The other side has what was written under this name. */
   ack(name: string): void {
-    for (let at = this.first; at < this.next; at++) {
-      const entry = this.entries[at]!;
-      if (entry.name === name) entry.acked = true;
-    }
+    for (const entry of this.named.get(name) ?? []) entry.acked = true;
+    this.named.delete(name);
   }
 
   /** From here on what was written and is kept is written again; `unacked`: only what has a name and was not acknowledged. */
@@ -76,11 +81,15 @@ export class Held {
     this.first = 0;
     this.next = 0;
     this.writtenChars = 0;
+    this.named.clear();
     this.waiting = this.entries.reduce((sum, { line }) => sum + line.length, 0);
   }
 
   private drop(): void {
-    this.writtenChars -= this.entries[this.first]!.line.length;
+    const entry = this.entries[this.first]!;
+    this.writtenChars -= entry.line.length;
+    const same = entry.name === undefined ? undefined : this.named.get(entry.name);
+    if (same?.delete(entry) && same.size === 0) this.named.delete(entry.name!);
     this.first++;
     this.dropped++;
     if (this.first < TRIM) return;

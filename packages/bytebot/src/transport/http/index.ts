@@ -1,7 +1,10 @@
+export { refuse, refuseForm } from "./answer.ts";
 export { DialedLink, type DialOptions } from "./dialed.ts";
 export { Endpoint, type EndpointOptions } from "./endpoint.ts";
 export { isLoopback } from "./guard.ts";
-export { Client, textOf } from "./request.ts";
+export { isLines } from "./headers.ts";
+export { pause } from "./pause.ts";
+export { answerOf, Client, textOf } from "./request.ts";
 export { isWide, listenHttp, type HttpServer, type ListenOptions, type Route } from "./server.ts";
-export { refuse, type ServedLink } from "./served.ts";
+export type { ServedLink } from "./served.ts";
 export { digestOf, sameToken, tokenOf } from "./token.ts";

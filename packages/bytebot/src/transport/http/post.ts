@@ -50,11 +50,16 @@ export class Post {
       return true;
     }
     const key = typeof inReplyTo === "string" ? inReplyTo : type === "bb_ack" ? undefined : "";
-    const at = key === undefined ? undefined : this.waiting.get(key);
-    if (!at) return false;
-    this.waiting.delete(key!);
-    for (const each of at) this.answers[each] = line;
-    this.open -= at.length;
+    return key !== undefined && this.settleLater(key, line);
+  }
+
+  /** The answer to all lines of this name; false where none waits for one. */
+  private settleLater(key: string, line: string): boolean {
+    const places = this.waiting.get(key);
+    if (!places) return false;
+    this.waiting.delete(key);
+    for (const at of places) this.answers[at] = line;
+    this.open -= places.length;
     if (this.open === 0) this.settle?.();
     return true;
   }
@@ -68,12 +73,15 @@ export class Post {
     this.answers[current.at] = encode({ event_type: "bb_ack", ...(name === undefined ? {} : { in_reply_to: name }) });
   }
 
-  /** The line was no event. */
+  /** The line was no event, or was not taken. */
   failed(error: BytebotError): void {
     const { current } = this;
     this.current = undefined;
-    if (current && this.answers[current.at] === "")
-      this.answers[current.at] = encode({ event_type: "bb_error", ...error.toWire() });
+    if (!current || this.answers[current.at] !== "") return;
+    const named = current.name === undefined ? {} : { in_reply_to: current.name };
+    const line = encode({ event_type: "bb_error", ...named, ...error.toWire() });
+    if (current.later) this.settleLater(current.name ?? "", line);
+    else this.answers[current.at] = line;
   }
 
   /** Nothing more comes: what has no answer yet gets it on the stream. */

@@ -7,10 +7,10 @@ import {
   type RequestOptions,
 } from "node:http";
 import { Agent as TlsAgent, request as httpsRequest } from "node:https";
-import { BlockList, type LookupFunction } from "node:net";
+import { BlockList, isIP, type LookupFunction } from "node:net";
 import { BytebotError } from "../../wire/index.ts";
 
-/** A request that gets no answer at all is given up, in milliseconds. */
+/** A request whose answer has not come, or not wholly, is given up, in milliseconds. */
 const ANSWER_MS = 30_000;
 
 /** Where requests go, and how: kept open between them. */
@@ -27,14 +27,21 @@ export class Client {
   }
 
   /**
-   * Sends a request and resolves with its answer, the body unread. Redirects are not followed: they would lead the token
-   * elsewhere. Rejects with BytebotError `unavailable` (retryable), or `cancelled`.
+   * Sends a request and resolves with its answer, the body unread, once its head has come, within `waitMs` milliseconds
+   * (30,000). Redirects are not followed: they would lead the token elsewhere. Rejects with BytebotError `unavailable`
+   * (retryable), or `cancelled`.
    */
   async send(
     url: URL,
-    options: { method: string; headers?: Record<string, string>; body?: string; signal?: AbortSignal },
+    options: {
+      method: string;
+      headers?: Record<string, string>;
+      body?: string;
+      signal?: AbortSignal;
+      waitMs?: number;
+    },
   ): Promise<IncomingMessage> {
-    const { method, body, signal } = options;
+    const { method, body, signal, waitMs = ANSWER_MS } = options;
     const { headers, ...target } = this.target(url);
     const sent = (url.protocol === "https:" ? httpsRequest : httpRequest)({
       ...target,
@@ -45,7 +52,7 @@ export class Client {
         ...(body === undefined ? {} : { "content-length": Buffer.byteLength(body) }),
       },
     });
-    return answerTo(sent, url, body, signal);
+    return answerTo(sent, url, body, waitMs, signal);
   }
 
   close(): void {
@@ -56,12 +63,12 @@ export class Client {
   private target(url: URL): Omit<RequestOptions, "headers"> & { headers: Record<string, string> } {
     const headers: Record<string, string> = this.token === undefined ? {} : { authorization: `Bearer ${this.token}` };
     const path = `${url.pathname}${url.search}`;
+    if (this.lookup) refuseSpecial(url);
     if (url.protocol === "http+unix:") {
       headers["host"] = "localhost";
       return { socketPath: decodeURIComponent(url.hostname), path, headers, agent: this.agent };
     }
     const tls = url.protocol === "https:";
-    if (this.lookup) refuseSpecial(url.hostname);
     return {
       hostname: url.hostname.replace(/^\[|\]$/g, ""),
       ...(url.port === "" ? {} : { port: url.port }),
@@ -77,12 +84,13 @@ function answerTo(
   sent: ClientRequest,
   url: URL,
   body: string | undefined,
+  waitMs: number,
   signal: AbortSignal | undefined,
 ): Promise<IncomingMessage> {
   const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>();
   const abort = (): void =>
     void sent.destroy(new BytebotError("cancelled", `the request to ${url.href} was called off`));
-  const late = setTimeout(() => sent.destroy(new Error(`no answer within ${ANSWER_MS / 1000} s`)), ANSWER_MS);
+  const late = setTimeout(() => sent.destroy(new Error(`no answer within ${waitMs / 1000} s`)), waitMs);
   sent.on("response", (response) => {
     clearTimeout(late);
     resolve(response);
@@ -99,25 +107,40 @@ function answerTo(
   return promise;
 }
 
-/** The whole body as text, `limit` bytes at most. */
-export async function textOf(response: IncomingMessage, limit: number): Promise<string> {
+/** The whole body of a request as text. Throws BytebotError `too_large` beyond `limit` bytes; the rest is then unread. */
+export async function textOf(message: IncomingMessage, limit: number): Promise<string> {
   const parts: Buffer[] = [];
   let size = 0;
-  for await (const part of response) {
+  for await (const part of message.iterator({ destroyOnReturn: false })) {
     size += (part as Buffer).length;
-    if (size > limit) {
-      response.destroy();
-      throw new BytebotError("too_large", `an answer of more than ${limit} bytes`);
-    }
+    if (size > limit) throw new BytebotError("too_large", `more than ${limit} bytes`);
     parts.push(part as Buffer);
   }
   return Buffer.concat(parts).toString();
 }
 
+/**
+ * The whole body of an answer as text. Throws BytebotError `too_large` beyond `limit` bytes, and `unavailable` (retryable)
+ * where it breaks, or has not ended after 30 s.
+ */
+export async function answerOf(url: URL, response: IncomingMessage, limit: number): Promise<string> {
+  const late = setTimeout(() => response.destroy(new Error(`its answer took over ${ANSWER_MS / 1000} s`)), ANSWER_MS);
+  try {
+    return await textOf(response, limit);
+  } catch (error) {
+    if (!(error instanceof BytebotError)) throw unreachable(url, error as Error);
+    throw new BytebotError(error.code, `${url.href} answered with ${error.message}`);
+  } finally {
+    clearTimeout(late);
+    response.destroy();
+  }
+}
+
 function unreachable(url: URL, error: Error): BytebotError {
   if (error instanceof BytebotError) return error;
+  const isNoHttp = "code" in error && String(error.code).startsWith("HPE_");
   return new BytebotError("unavailable", `${url.href} cannot be reached: ${error.message || error.name}`, {
-    retryable: true,
+    retryable: !isNoHttp,
     cause: error,
   });
 }
@@ -133,6 +156,7 @@ for (const [net, bits] of [
   ["172.16.0.0", 12],
   ["192.0.0.0", 24],
   ["192.0.2.0", 24],
+  ["192.88.99.0", 24],
   ["192.168.0.0", 16],
   ["198.18.0.0", 15],
   ["198.51.100.0", 24],
@@ -142,33 +166,35 @@ for (const [net, bits] of [
   special.addSubnet(net, bits, "ipv4");
 }
 for (const [net, bits] of [
-  ["::", 128],
-  ["::1", 128],
+  ["::", 96],
   ["64:ff9b::", 96],
+  ["64:ff9b:1::", 48],
   ["100::", 64],
+  ["2001::", 23],
   ["2001:db8::", 32],
   ["2002::", 16],
   ["fc00::", 7],
-  ["fe80::", 10],
+  ["fe80::", 9],
   ["ff00::", 8],
 ] as const) {
   special.addSubnet(net, bits, "ipv6");
 }
 
-/** An address written in the URL is not looked up, so it is checked here. */
-function refuseSpecial(hostname: string): void {
+/** A socket of this machine is no public address; one written in the URL is not looked up, so it is checked here. */
+function refuseSpecial({ protocol, hostname }: URL): void {
   const bare = hostname.replace(/^\[|\]$/g, "");
-  if (isSpecial(bare, bare.includes(":") ? "ipv6" : "ipv4")) throw notPublic(bare, bare);
+  const family = isIP(bare);
+  if (protocol === "http+unix:" || (family !== 0 && isSpecial(bare, family))) throw notPublic(bare, bare);
 }
 
-function isSpecial(address: string, family: "ipv4" | "ipv6"): boolean {
-  return special.check(address, family);
+function isSpecial(address: string, family: number): boolean {
+  return special.check(address, family === 6 ? "ipv6" : "ipv4");
 }
 
 const lookupPublic: LookupFunction = (hostname, options, done) => {
   resolveName(hostname, { ...options, all: true }, (error, found) => {
     if (error) return done(error, "", 0);
-    const bad = found.find(({ address, family }) => isSpecial(address, family === 6 ? "ipv6" : "ipv4"));
+    const bad = found.find(({ address, family }) => isSpecial(address, family));
     if (bad) return done(notPublic(hostname, bad.address), "", 0);
     if (options.all === true) return done(null, found as never, 0);
     const [first] = found;

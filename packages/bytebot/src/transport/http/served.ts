@@ -3,7 +3,8 @@ import { ackNameOf, BytebotError, HIGH_WATER, type Event, type LineLimits } from
 import { encodeOnce } from "../lines.ts";
 import type { Link, Receiver } from "../link.ts";
 import { LineReader } from "../reader.ts";
-import { HEARTBEAT_MS, NDJSON, RETURN_MS, SSE, statusOf } from "./headers.ts";
+import { answer, errorLine } from "./answer.ts";
+import { HEARTBEAT_MS, MAX_UNSENT, NDJSON, RETURN_MS, SSE } from "./headers.ts";
 import { Held } from "./held.ts";
 import { Post } from "./post.ts";
 import { heartbeat, toSse } from "./sse.ts";
@@ -24,8 +25,6 @@ export interface ServedOptions {
   limits?: LineLimits | undefined;
   /** Does this side's own answer to the event, a `bb_ack` or `bb_error`, come later than from the link? */
   answersLater: (event: Event) => boolean;
-  /** Does the peer acknowledge events by their name (`capabilities.acks`)? Asked when it returns without a count. */
-  acks: () => boolean;
   /** The link has closed; its id means nothing any more. */
   closed: () => void;
 }
@@ -50,7 +49,10 @@ export class ServedLink implements Link {
   private flushing = false;
   /** Does the peer count what it gets? */
   private counts = false;
+  /** Do both acknowledge events by their name (rule HTP-10)? The satellite's bb_sync says so, whichever side that is. */
+  private acks = false;
   private post: Post | undefined;
+  private request: IncomingMessage | undefined;
   /** The newest inbox request that was counted: how far it came, and what it was answered. */
   private batch: { number: number; answers: string[] } = { number: 0, answers: [] };
   private posts: Promise<void> = Promise.resolve();
@@ -58,6 +60,7 @@ export class ServedLink implements Link {
   private readonly heartbeat: NodeJS.Timeout;
   private returning: NodeJS.Timeout | undefined;
   private ending: Promise<void> | undefined;
+  private isClosed = false;
   private readonly left = Promise.withResolvers<void>();
   private waiting: (() => void)[] = [];
 
@@ -85,8 +88,10 @@ export class ServedLink implements Link {
       this.receiver.fault(BytebotError.from(error, "invalid_event"));
       return;
     }
+    this.acks ||= announcesAcks(event);
     if (this.post?.takes(event, line)) return;
     this.held.push({ line, cursor: textOf(event["cursor"]), name: ackNameOf(event) });
+    if (this.held.waiting > MAX_UNSENT) return void this.close(`it takes too little: ${MAX_UNSENT} characters wait`);
     if (this.flushing) return;
     this.flushing = true;
     setImmediate(() => this.flush());
@@ -148,6 +153,11 @@ export class ServedLink implements Link {
       });
     }
     this.waitingPosts++;
+    // Whoever sends a request again has given up the one before, which may not know it yet.
+    if (batch !== undefined && batch === this.batch.number) {
+      this.request?.destroy();
+      this.post?.cut();
+    }
     this.posts = this.posts
       .then(() => this.take(request, response, batch))
       .catch((error: unknown) => this.receiver.fault(BytebotError.from(error)))
@@ -157,12 +167,14 @@ export class ServedLink implements Link {
 
   /** The peer counts what it has; or names the last cursor it saw; or acknowledges by name; or takes what comes. */
   private resume({ received, lastCursor }: StreamRequest): boolean {
-    if (received !== undefined) {
-      this.counts = true;
-      if (!this.held.received(received)) return false;
-      if (this.began) this.held.rewind(false);
-    } else if (lastCursor !== undefined && this.held.receivedCursor(lastCursor)) this.held.rewind(false);
-    else if (this.began && this.options.acks()) this.held.rewind(true);
+    if (received !== undefined) this.counts = true;
+    const has =
+      received !== undefined
+        ? this.held.received(received)
+        : lastCursor === undefined || this.held.receivedCursor(lastCursor);
+    if (!has) return false;
+    const names = received !== undefined || lastCursor !== undefined;
+    if (this.began && (names || this.acks)) this.held.rewind(!names);
     return true;
   }
 
@@ -182,38 +194,46 @@ export class ServedLink implements Link {
       const message = `request ${number} of this connection came after request ${this.batch.number}: only the newest may be repeated`;
       return answer(response, 409, errorLine(new BytebotError("conflict", message)));
     }
+    if (this.isClosed) return answer(response, 404, errorLine(ended));
     const again = number !== undefined && number === this.batch.number;
     const answers = again ? this.batch.answers : [];
     if (number !== undefined) this.batch = { number, answers };
     const post = new Post(answers);
     this.post = post;
+    this.request = request;
     try {
-      for await (const chunk of request) {
-        this.reader.push(chunk as Buffer);
-        if (post.answers.length > MAX_LINES) break;
-      }
-      this.reader.end();
+      // Also of a request that is too long the rest is read: its answer would not be, otherwise.
+      for await (const chunk of request) if (post.answers.length <= MAX_LINES) this.reader.push(chunk as Buffer);
+      if (post.answers.length > MAX_LINES) this.reader.cut();
+      else this.reader.end();
     } catch {
       // The socket broke: what came of the request counts, and its repetition goes on after it.
       this.reader.cut();
       post.cut();
     }
+    const isWhole = !this.isClosed;
     await post.answered();
     this.post = undefined;
-    const tooMany = post.answers.length > MAX_LINES;
-    if (tooMany) post.answers.push(errorLine(new BytebotError("too_large", `at most ${MAX_LINES} lines a request`)));
-    answer(response, tooMany ? 413 : 200, post.answers.join(""));
+    this.request = undefined;
+    const lines = post.answers.join("");
+    if (!isWhole) answer(response, 404, lines + errorLine(ended));
+    else if (post.answers.length > MAX_LINES) answer(response, 413, lines + errorLine(tooMany));
+    else answer(response, 200, lines);
   }
 
   private received(event: Event): void {
     const { post } = this;
     if (post?.skips()) return;
+    this.acks ||= announcesAcks(event);
     if (event.event_type === "bb_ack" && typeof event["in_reply_to"] === "string") this.held.ack(event["in_reply_to"]);
     post?.begin(event, this.options.answersLater(event));
     try {
       this.receiver.event(event);
-    } finally {
       post?.done(event);
+    } catch (thrown) {
+      const error = BytebotError.from(thrown);
+      this.receiver.fault(error);
+      post?.failed(error);
     }
   }
 
@@ -238,7 +258,6 @@ export class ServedLink implements Link {
       if (lines.length > HIGH_WATER) break;
     }
     if (lines !== "") stream.response.write(lines);
-    if (this.held.waiting > 0) stream.response.once("drain", () => this.flush());
     if (this.buffered < HIGH_WATER) this.release();
   }
 
@@ -266,13 +285,17 @@ export class ServedLink implements Link {
     this.release();
     const response = this.stream?.response;
     if (response && !response.destroyed) {
-      await ended(response);
+      await end(response);
       // What it answers to the last lines still counts, until it has left: a peer that counts says so when it does.
       if (this.counts) await within(FLUSH_MS, this.left.promise);
     }
+    // The inbox request that is being read is answered like any other.
+    this.post?.cut();
+    await within(FLUSH_MS, this.posts);
     this.post?.cut();
     await within(FLUSH_MS, this.posts);
     this.reader.close();
+    this.isClosed = true;
     this.options.closed();
     this.receiver.closed(reason);
   }
@@ -292,8 +315,11 @@ export class ServedLink implements Link {
   }
 }
 
+const ended = new BytebotError("not_found", "the connection has ended: begin a new one with bb_sync");
+const tooMany = new BytebotError("too_large", `at most ${MAX_LINES} lines a request`);
+
 /** Ends the response; a peer that has stopped reading it is given up. */
-async function ended(response: ServerResponse): Promise<void> {
+async function end(response: ServerResponse): Promise<void> {
   const closed = new Promise((resolve) => response.once("close", resolve));
   let left = Infinity;
   let still = 0;
@@ -317,25 +343,12 @@ async function within(ms: number, promise: Promise<unknown>): Promise<void> {
   clearTimeout(timer);
 }
 
+function announcesAcks(event: Event): boolean {
+  if (event.event_type !== "bb_sync") return false;
+  const capabilities = event["capabilities"];
+  return typeof capabilities === "object" && capabilities !== null && "acks" in capabilities;
+}
+
 function textOf(value: unknown): string | undefined {
   return typeof value === "string" ? value : undefined;
-}
-
-export function answer(response: ServerResponse, status: number, lines: string): void {
-  if (response.destroyed || response.headersSent) return;
-  response.writeHead(status, { "content-type": NDJSON, "cache-control": "no-store" });
-  response.end(lines);
-}
-
-/** A refused request as the line it is answered with. */
-export function errorLine(error: BytebotError): string {
-  return encodeOnce({ event_type: "bb_error", ...error.toWire() });
-}
-
-/** Refuses the request with the status of the error's code. */
-export function refuse(response: ServerResponse, error: BytebotError): void {
-  if (error.code === "unauthorized" && !response.headersSent) response.setHeader("www-authenticate", "Bearer");
-  if (error.retryAfterMs !== undefined && !response.headersSent)
-    response.setHeader("retry-after", Math.ceil(error.retryAfterMs / 1000));
-  answer(response, statusOf(error.code), errorLine(error));
 }

@@ -4,12 +4,14 @@ import type { AddressInfo } from "node:net";
 import { BytebotError } from "../../wire/index.ts";
 import { bindSocket } from "../socket.ts";
 import { guard, isLoopback, type GuardOptions } from "./guard.ts";
-import { answer, refuse } from "./served.ts";
+import { refuse, refuseForm } from "./answer.ts";
 
 const HEADERS_MS = 10_000;
 const REQUEST_MS = 30_000;
 /** What answers on their way may take when the server closes. */
 const CLOSE_MS = 1000;
+/** How often those two are looked after. */
+const CHECK_MS = 2000;
 const MAX_SOCKETS = 1024;
 const MAX_HEADER_BYTES = 16 * 1024;
 
@@ -51,6 +53,7 @@ export async function listenHttp(options: ListenOptions, route: Route): Promise<
   const server = createServer({
     headersTimeout: HEADERS_MS,
     requestTimeout: REQUEST_MS,
+    connectionsCheckingInterval: CHECK_MS,
     maxHeaderSize: MAX_HEADER_BYTES,
     keepAliveTimeout: REQUEST_MS,
     noDelay: true,
@@ -88,14 +91,19 @@ async function serve(
   response.on("error", () => {});
   try {
     guard(request, options, loopback);
-    const url = new URL(request.url ?? "/", "http://host");
+    const url = toUrl(request.url ?? "/");
     await route(url.pathname, request, response, url.searchParams);
   } catch (error) {
     refuse(response, BytebotError.from(error));
   }
-  if (!response.headersSent) answer(response, 404, "");
+  if (!response.headersSent) refuseForm(response, 404, "there is nothing at this path");
   // What of a refused request's body is still to come is read and dropped, and the socket stays usable.
   request.resume();
+}
+
+function toUrl(path: string): URL {
+  if (URL.canParse(path, "http://host")) return new URL(path, "http://host");
+  throw new BytebotError("invalid_params", "the path of the request is none");
 }
 
 async function bindPort(server: Server, host: string, port: number): Promise<void> {

@@ -2,8 +2,11 @@ import type { LineReader } from "../reader.ts";
 
 /** One line, with its newline, as an event of text/event-stream; `id` is the cursor a reader may return with (rule HTP-5). */
 export function toSse(line: string, cursor: string | undefined): string {
-  return cursor === undefined ? `data: ${line}\n` : `id: ${cursor}\ndata: ${line}\n`;
+  return cursor !== undefined && CURSOR.test(cursor) ? `id: ${cursor}\ndata: ${line}\n` : `data: ${line}\n`;
 }
+
+/** What a peer wrote there may break out of its field. */
+const CURSOR = /^[\x21-\x7e]{1,256}$/;
 
 /** An empty line, or a comment: says that the stream lives. */
 export const heartbeat = { ndjson: "\n", sse: ":\n\n" };
