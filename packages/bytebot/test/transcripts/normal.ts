@@ -1,0 +1,102 @@
+import type { Event } from "../../src/wire/index.ts";
+import type { Line } from "./recorder.ts";
+import type { Script } from "./script.ts";
+import type { Recording } from "./ways.ts";
+
+/** The first line of a transcript is of this moment, each other of a millisecond later. */
+const BEGIN = 1_764_000_000_000;
+/** Random, of the Hub and of the SDK: in text too, where one is named. */
+const RANDOM = /\b([a-z]{1,2})_(?:[0-9a-f]{32}|[0-9a-f]{20})\b/g;
+/** When the app stops, who says it first depends on the transport. */
+const STOPPING = new Set(["stopped", "the transcript is over", "the Hub is closing"]);
+/** What the Hub itself acknowledges; an inbox acknowledges everything (rule HTP-4). */
+const ACKNOWLEDGED = new Set(["user_event", "interrupt", "input_reply"]);
+
+/**
+ * A recording without what differs in each run or by the transport alone: random ids are counted from 1, `seq` counts the
+ * events of the log and `cursor` with it, the Hub's clock stands still, and acknowledgements of the transport are left out.
+ */
+export function normal({ cast }: Script, { lines, log }: Recording): Pick<Recording, "lines" | "log"> {
+  const ofHub = lines.filter((line) => !isOfTransport(line, lines));
+  // In an order that no transport changes: the log, then connection by connection.
+  const texts = [log, ...cast.flatMap(({ name }) => [of(ofHub, name, "got"), of(ofHub, name, "sent")])];
+  const rename = renames(log, texts.flat());
+  return {
+    lines: ofHub.map((line) => ({ ...line, event: rename(line.event) })),
+    log: log.map(rename),
+  };
+}
+
+/** What one connection carried, one way. */
+export function of(lines: readonly Line[], role: string, way: Line["way"]): Event[] {
+  return lines.flatMap((line) => (line.role === role && line.way === way ? [line.event] : []));
+}
+
+/** The transcript: one event a line, whose it is as `from`, or for whom the Hub sent it as `to`. */
+export function transcript(script: Script, recording: Recording): string {
+  const { lines } = normal(script, recording);
+  const written = lines.map(({ role, way, event: { event_type, ...fields } }, index) => {
+    const whose = way === "sent" ? { from: role } : { to: role };
+    return JSON.stringify(ordered(at({ event_type, ...whose, ...fields }, BEGIN + index)));
+  });
+  return `${written.join("\n")}\n`;
+}
+
+function isOfTransport({ role, way, event }: Line, lines: readonly Line[]): boolean {
+  if (event.event_type === "bb_bye") return STOPPING.has(String(event["reason"]));
+  if (event.event_type !== "bb_ack" || way === "sent") return false;
+  const asked = of(lines, role, "sent").find(({ id }) => id === event["in_reply_to"]);
+  return asked === undefined || !ACKNOWLEDGED.has(asked.event_type);
+}
+
+/** As a function of events; equal values get equal names, whatever the run. */
+function renames(log: readonly Event[], events: readonly Event[]): (event: Event) => Event {
+  const names = new Map<string, string>();
+  const counts = new Map<string, number>();
+  for (const [id, prefix] of events.flatMap((event) => [...JSON.stringify(event).matchAll(RANDOM)])) {
+    if (names.has(id)) continue;
+    const count = (counts.get(prefix!) ?? 0) + 1;
+    counts.set(prefix!, count);
+    names.set(id, `${prefix}_${count}`);
+  }
+  const seqs = new Map<unknown, number>();
+  for (const [index, { seq, cursor }] of log.entries()) {
+    seqs.set(seq, index + 1);
+    names.set(String(cursor), `log:${index + 1}`);
+  }
+  const cursors = [...names].filter(([, name]) => name.startsWith("log:"));
+  return (event) => {
+    let text = JSON.stringify(event).replaceAll(RANDOM, (id) => names.get(id)!);
+    for (const [cursor, name] of cursors) text = text.replaceAll(JSON.stringify(cursor), JSON.stringify(name));
+    return at(JSON.parse(text) as Event, 0, seqs);
+  };
+}
+
+/** At another time: deadlines keep their distance. In events within events too. */
+function at<Value>(value: Value, ts: number, seqs?: ReadonlyMap<unknown, number>): Value {
+  if (Array.isArray(value)) return value.map((item: unknown) => at(item, ts, seqs)) as Value;
+  if (typeof value !== "object" || value === null) return value;
+  const moved = Object.entries(value).map(([key, item]: [string, unknown]) => {
+    if (key === "ts") return [key, ts];
+    if (key === "deadline_ts" || key === "expires_at") return [key, Number(item) - (value as unknown as Event)["ts"]! + ts];
+    if (key === "seq") return [key, seqs?.get(item) ?? item];
+    if (key === "hub") return [key, { name: "bytebot", version: "0.0.0" }];
+    return [key, at(item, ts, seqs)];
+  });
+  return Object.fromEntries(moved) as Value;
+}
+
+const FIRST = "event_type to from kind type role id in_reply_to call_id name scope loop_id round attempt index n block_type".split(" ");
+const LAST = "seq cursor ts".split(" ");
+
+/** One order of keys: what an event is and belongs to, then what it says, then its place in the log. */
+function ordered<Value>(value: Value): Value {
+  if (Array.isArray(value)) return value.map(ordered) as Value;
+  if (typeof value !== "object" || value === null) return value;
+  const rank = (key: string): number => {
+    const first = FIRST.indexOf(key);
+    return first !== -1 ? first - FIRST.length : LAST.indexOf(key) + 1;
+  };
+  const entries = Object.entries(value).sort(([a], [b]) => rank(a) - rank(b) || (a < b ? -1 : 1));
+  return Object.fromEntries(entries.map(([key, item]: [string, unknown]) => [key, ordered(item)])) as Value;
+}
