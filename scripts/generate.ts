@@ -12,6 +12,9 @@ import { checks } from "../packages/bytebot/src/check/table.ts";
 import { AppFile } from "../packages/bytebot/src/resolve/appfile.ts";
 import { Manifest } from "../packages/bytebot/src/resolve/manifest.ts";
 import * as wire from "../packages/bytebot/src/wire/index.ts";
+import { transcript } from "../packages/bytebot/test/transcripts/normal.ts";
+import { scripts } from "../packages/bytebot/test/transcripts/scripts/index.ts";
+import { play } from "../packages/bytebot/test/transcripts/ways.ts";
 
 const DIALECT = "https://json-schema.org/draft/2020-12/schema";
 
@@ -77,23 +80,32 @@ function rulesOf(of: (kinds: readonly wire.Kind[]) => boolean): string[] {
   return [...rules].toSorted((a, b) => a.localeCompare(b, "en", { numeric: true }));
 }
 
-const files: Record<string, object> = {
-  "packages/bytebot/manifest.schema.json": fileSchema(
-    "bytebot.component.json: what a component is and how to start it",
-    Manifest,
-  ),
-  "packages/bytebot/app.schema.json": fileSchema(
-    "bytebot.app.json: the components of an app, and what holds for them",
-    AppFile,
-  ),
-  "spec/wire.schema.json": wireSchema(),
-};
+function json(value: object): string {
+  return `${JSON.stringify(value, null, 2)}\n`;
+}
 
 const { values } = parseArgs({ options: { check: { type: "boolean", default: false }, to: { type: "string" } } });
 const root = values.to ?? join(import.meta.dirname, "..");
-const spec = await readFile(join(import.meta.dirname, "../spec/WIRE.md"), "utf8");
-const texts = Object.entries(files).map(([name, schema]) => [name, `${JSON.stringify(schema, null, 2)}\n`] as const);
-for (const [name, text] of [...texts, ["spec/WIRE.md", withChecks(spec.replaceAll("\r\n", "\n"))] as const]) {
+
+/** Each script by itself, all at once: the time of the one that waits longest. */
+const transcripts = await Promise.all(
+  scripts.map(async (script) => {
+    const text = transcript(script, await play(script, "in-proc"));
+    return [`spec/transcripts/${script.name}.jsonl`, text] as const;
+  }),
+);
+const files: Record<string, string> = {
+  "packages/bytebot/manifest.schema.json": json(
+    fileSchema("bytebot.component.json: what a component is and how to start it", Manifest),
+  ),
+  "packages/bytebot/app.schema.json": json(
+    fileSchema("bytebot.app.json: the components of an app, and what holds for them", AppFile),
+  ),
+  "spec/wire.schema.json": json(wireSchema()),
+  ...Object.fromEntries(transcripts),
+};
+
+for (const [name, text] of Object.entries(files)) {
   const file = join(root, name);
   if ((await current(file)) === text) continue;
   if (values.check) {

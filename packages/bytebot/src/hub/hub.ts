@@ -184,9 +184,10 @@ export class Hub {
     this.blobs.closed(id);
     // After what it had sent, which may still be on its way in.
     open.inbox.add(() => {
-      this.input({ type: "closed", connection: id, reason });
-      open.ready.reject(new BytebotError("unavailable", `${open.offer.name} ended before it was ready: ${reason}`));
-      open.closed.resolve({ reason, expected: open.expected });
+      const why = open.reason ?? reason;
+      this.input({ type: "closed", connection: id, reason: why });
+      open.ready.reject(new BytebotError("unavailable", `${open.offer.name} ended before it was ready: ${why}`));
+      open.closed.resolve({ reason: why, expected: open.expected });
       return undefined;
     });
   }
@@ -362,7 +363,10 @@ export class Hub {
   /** Says why, then closes; what waited for the connection is told when the link has ended. */
   private end(id: ConnectionId, reason: string, expected = false): void {
     const open = this.open.get(id);
-    if (open) open.expected ||= expected;
+    if (open) {
+      open.expected ||= expected;
+      open.reason ??= reason;
+    }
     const link = open?.link;
     if (!link) return this.gone(id, reason);
     // What was held back is live only: whoever returns gets the text as it is then.

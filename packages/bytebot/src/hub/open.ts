@@ -16,6 +16,8 @@ export interface Open {
   ready: PromiseWithResolvers<void>;
   closed: PromiseWithResolvers<Ended>;
   expected: boolean;
+  /** Why the Hub ended it, where it did: what its link says then is only that it has ended. */
+  reason?: string;
   /** Lines so far that were no events. */
   faults: number;
 }

@@ -7,6 +7,8 @@ import type { Recording } from "./ways.ts";
 const BEGIN = 1_764_000_000_000;
 /** Random, of the Hub and of the SDK: in text too, where one is named. */
 const RANDOM = /\b([a-z]{1,2})_(?:[0-9a-f]{32}|[0-9a-f]{20})\b/g;
+/** Of an event: its entry's, then a dot and its index in it. */
+const CURSOR = /^(.*:\d+)(\.\d+)$/;
 /** When the app stops, who says it first depends on the transport. */
 const STOPPING = new Set(["stopped", "the transcript is over", "the Hub is closing"]);
 /** What the Hub itself acknowledges; an inbox acknowledges everything (rule HTP-4). */
@@ -60,33 +62,45 @@ function renames(log: readonly Event[], events: readonly Event[]): (event: Event
     names.set(id, `${prefix}_${count}`);
   }
   const seqs = new Map<unknown, number>();
+  const cursors = new Map<string, number>();
   for (const [index, { seq, cursor }] of log.entries()) {
+    const [, entry = "", place = ""] = CURSOR.exec(String(cursor)) ?? [];
     seqs.set(seq, index + 1);
-    names.set(String(cursor), `log:${index + 1}`);
+    cursors.set(`${entry}${place}`, index + 1);
+    // An entry's own is behind the last of its events.
+    cursors.set(entry, index + 1);
   }
-  const cursors = [...names].filter(([, name]) => name.startsWith("log:"));
+  const [first = ""] = cursors.keys();
+  if (first !== "") cursors.set(first.replace(/:[^:]*$/, ":0"), 0);
   return (event) => {
-    let text = JSON.stringify(event).replaceAll(RANDOM, (id) => names.get(id)!);
-    for (const [cursor, name] of cursors) text = text.replaceAll(JSON.stringify(cursor), JSON.stringify(name));
-    return at(JSON.parse(text) as Event, 0, seqs);
+    const text = JSON.stringify(event).replaceAll(RANDOM, (id) => names.get(id)!);
+    return at(JSON.parse(text) as Event, 0, seqs, cursors);
   };
 }
 
+type Places = ReadonlyMap<unknown, number>;
+
 /** At another time: deadlines keep their distance. In events within events too. */
-function at<Value>(value: Value, ts: number, seqs?: ReadonlyMap<unknown, number>): Value {
-  if (Array.isArray(value)) return value.map((item: unknown) => at(item, ts, seqs)) as Value;
+function at<Value>(value: Value, ts: number, seqs?: Places, cursors?: Places): Value {
+  const found = cursors?.get(value);
+  if (found !== undefined) return `log:${found}` as Value;
+  if (Array.isArray(value)) return value.map((item: unknown) => at(item, ts, seqs, cursors)) as Value;
   if (typeof value !== "object" || value === null) return value;
+  const sent = Number((value as { ts?: unknown }).ts);
   const moved = Object.entries(value).map(([key, item]: [string, unknown]) => {
     if (key === "ts") return [key, ts];
-    if (key === "deadline_ts" || key === "expires_at") return [key, Number(item) - (value as unknown as Event)["ts"]! + ts];
+    if (key === "deadline_ts" || key === "expires_at") return [key, ts + Number(item) - sent];
     if (key === "seq") return [key, seqs?.get(item) ?? item];
     if (key === "hub") return [key, { name: "bytebot", version: "0.0.0" }];
-    return [key, at(item, ts, seqs)];
+    return [key, at(item, ts, seqs, cursors)];
   });
   return Object.fromEntries(moved) as Value;
 }
 
-const FIRST = "event_type to from kind type role id in_reply_to call_id name scope loop_id round attempt index n block_type".split(" ");
+const FIRST =
+  "event_type to from kind type role id in_reply_to call_id name scope loop_id round attempt index n block_type".split(
+    " ",
+  );
 const LAST = "seq cursor ts".split(" ");
 
 /** One order of keys: what an event is and belongs to, then what it says, then its place in the log. */

@@ -19,7 +19,7 @@ export function recordOf(folder: string, script: string, role: string): string {
 export function recorded(role: string, main: Main, write: (line: Line) => void): Main {
   return async (start) => {
     const running = ambient() as Running;
-    const { connect } = running.ambient;
+    const outer = running.ambient;
     let over = false;
     const line = (way: Line["way"], event: Event): void => {
       if (over) return;
@@ -27,7 +27,7 @@ export function recorded(role: string, main: Main, write: (line: Line) => void):
       // A copy, as it is at this moment.
       write({ role, way, event: JSON.parse(JSON.stringify(event)) as Event });
     };
-    running.ambient = { ...running.ambient, connect: (receiver) => tapped(connect, receiver, line) };
+    running.ambient = { ...outer, connect: (receiver) => tapped((tap) => outer.connect(tap), receiver, line) };
     await main(start);
   };
 }

@@ -94,8 +94,9 @@ export function ui(play: (person: Person) => Promise<void>, { name = "ui", ...mo
     name,
     kind: "ui",
     main: async ({ opts, signal }) => {
-      const satellite = await bb.sync({ kind: "ui", inputCapable: true, primary: true, ...more, signal });
-      const person = new Person(satellite, opts);
+      const resume = opts["cursor"] as string | undefined;
+      const satellite = await bb.sync({ kind: "ui", inputCapable: true, primary: true, resume, ...more, signal });
+      const person = new Person(satellite);
       void satellite.start();
       await play(person);
     },
@@ -113,14 +114,12 @@ export function aborted(signal: AbortSignal): Promise<void> {
 /** What a person sees and does. Every wait ends with the connection, and the app ends that. */
 export class Person {
   readonly satellite: bb.Satellite;
-  readonly opts: Record<string, unknown>;
   private readonly came: bb.Event[] = [];
   private next = 0;
   private wake: PromiseWithResolvers<void> | undefined;
 
-  constructor(satellite: bb.Satellite, opts: Record<string, unknown>) {
+  constructor(satellite: bb.Satellite) {
     this.satellite = satellite;
-    this.opts = opts;
     satellite.on("*", (event) => {
       this.came.push(event as bb.Event);
       this.wake?.resolve();

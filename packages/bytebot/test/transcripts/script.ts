@@ -1,7 +1,10 @@
 import type { ByteBotOptions } from "../../src/index.ts";
 import type { Kind, Main } from "../../src/sdk/index.ts";
 
-/** A scenario that plays the same over every transport: each satellite waits for events, never for time. */
+/**
+ * A scenario that plays the same over every transport: each satellite waits for events, never for time. All of it happens
+ * in one cell, so that the log has one order.
+ */
 export interface Script {
   /** Of its file in spec/transcripts. */
   name: string;
@@ -20,8 +23,12 @@ export interface Role {
   main: Main;
   /** Telemetry: message content too. */
   content?: boolean;
-  /** Comes when that one has left, and gets its last cursor as the option `cursor`. */
+  /** So much behind that the Hub holds back what it may. A script with one is played in-proc alone. */
+  behind?: true;
+  /** Comes when that one has left. */
   after?: string;
+  /** Gets the last cursor of that one, which has left, as the option `cursor`. */
+  resumes?: string;
 }
 
 /** Which script this is, with its cast checked by the compiler. */

@@ -30,8 +30,15 @@ suite("in-proc, each script yields its transcript, to the byte (FRM-10)", () => 
     test(script.name, async () => {
       const recording = await inProc.get(script)!;
       assert.deepEqual(recording.reports, []);
-      for (const { event } of recording.lines) assert.doesNotThrow(() => validate(event), JSON.stringify(event));
-      assert.equal(transcript(script, recording), golden(script.name), "run npm run generate, and look at what differs");
+      for (const { event } of recording.lines) {
+        // A copy may be without what its type needs: it is bare (rule KND-4).
+        if (event["observed"] !== true) assert.doesNotThrow(() => validate(event), JSON.stringify(event));
+      }
+      assert.equal(
+        transcript(script, recording),
+        golden(script.name),
+        "run npm run generate, and look at what differs",
+      );
       const cells = Map.groupBy(recording.log, ({ scope }) => cellOf(scope as string));
       checkLog([...cells].map(([cell, events]) => ({ cell, events, id: "all", pos: 1, cursor: "", at: 0 })));
     });
@@ -40,7 +47,7 @@ suite("in-proc, each script yields its transcript, to the byte (FRM-10)", () => 
 
 for (const way of ways.filter((way) => way !== "in-proc")) {
   suite(`over ${way}, each connection carries the same, and the log is the same (CON-1)`, { concurrency }, () => {
-    for (const script of scripts) {
+    for (const script of scripts.filter(({ cast }) => cast.every((role) => !role.behind))) {
       test(script.name, async () => {
         const recording = await play(script, way, children);
         assert.deepEqual(recording.reports, []);

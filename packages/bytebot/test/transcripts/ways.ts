@@ -1,8 +1,10 @@
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { ByteBot, MemoryLog, type Event } from "../../src/index.ts";
-import { dialHttp, serveHttp } from "../../src/sdk/index.ts";
-import { cellOf } from "../../src/wire/index.ts";
+import { offer } from "../../src/hub/index.ts";
+import { dialHttp, serveHttp, startInproc, type Kind, type Main } from "../../src/sdk/index.ts";
+import { inprocPair, type Connect, type Link, type Receiver } from "../../src/transport/index.ts";
+import { HIGH_WATER } from "../../src/wire/index.ts";
 import { recorded, recordOf, type Line } from "./recorder.ts";
 import type { Role, Script } from "./script.ts";
 
@@ -73,14 +75,15 @@ class Stage implements AsyncDisposable {
       await this.hub.start();
       const url = this.way.startsWith("HTTP, dialling in") ? await this.hub.serveHttp() : "";
       for (const role of this.script.cast) {
-        const cursor = role.after === undefined ? undefined : await this.cursorOf(role.after);
-        await this.connect(role, url, cursor === undefined ? {} : { cursor });
+        if (role.after !== undefined) await this.hasLeft(role.after);
+        await this.connect(role, url, role.resumes === undefined ? {} : { cursor: await this.cursorOf(role.resumes) });
       }
       await this.hasLeft(this.script.cast.at(-1)!.name);
       const log = await this.entries();
       await this.hub.stop("the transcript is over");
       await watching;
-      for (const { name } of this.way === "stdio" ? this.script.cast : []) this.lines.push(...(await this.linesOf(name)));
+      for (const { name } of this.way === "stdio" ? this.script.cast : [])
+        this.lines.push(...(await this.linesOf(name)));
       return { lines: this.lines, log, trace: this.trace, reports: this.reports };
     } finally {
       clearTimeout(late);
@@ -100,6 +103,7 @@ class Stage implements AsyncDisposable {
     const grant = { controller: kind === "context", content };
     switch (this.way) {
       case "in-proc":
+        if (role.behind) return this.connectBehind(name, kind, main);
         await this.hub.attach({ name, kind, main, opts }, grant).ready;
         return;
       case "stdio": {
@@ -129,6 +133,22 @@ class Stage implements AsyncDisposable {
     }
   }
 
+  /** Past the app, whose ways to reach a component all keep up as long as we do. */
+  private async connectBehind(name: string, kind: Kind, main: Main): Promise<void> {
+    const { signal } = this.over;
+    const connect: Connect = (receiver) =>
+      new Promise((resolve, reject) => {
+        const satellite = (far: Receiver): Link => {
+          const pair = inprocPair(name, receiver, far);
+          resolve(behind(pair.hub));
+          return pair.satellite;
+        };
+        startInproc(main, { name, opts: {}, signal, connect: satellite }).catch(reject);
+      });
+    const attached = await this.hub["hub"].connect(offer({ componentId: name, name, kind }), connect, signal);
+    await attached.ready;
+  }
+
   private async sees(wanted: (event: Event) => boolean): Promise<void> {
     for await (const event of this.hub.events()) if (wanted(event)) return;
   }
@@ -146,7 +166,6 @@ class Stage implements AsyncDisposable {
   }
 
   private async cursorOf(name: string): Promise<string> {
-    await this.hasLeft(name);
     const lines = this.way === "stdio" ? await this.linesOf(name) : this.lines.filter(({ role }) => role === name);
     const cursors = lines.flatMap(({ way, event }) => (way === "got" ? [event["cursor"]] : []));
     return cursors.findLast((cursor) => typeof cursor === "string") as string;
@@ -164,19 +183,31 @@ class Stage implements AsyncDisposable {
 
   private async linesOf(name: string): Promise<Line[]> {
     const text = await readFile(this.fileOf(name), "utf8");
-    return text.trimEnd().split("\n").map((line) => JSON.parse(line) as Line);
+    return text
+      .trimEnd()
+      .split("\n")
+      .map((line) => JSON.parse(line) as Line);
   }
 
-  /** What the log holds, cell by cell, each event with its place. */
+  /** What the log holds, each event with its place. */
   private async entries(): Promise<Event[]> {
-    const scopes = this.trace.map(({ scope }) => scope).filter((scope) => typeof scope === "string");
     const events: Event[] = [];
-    for (const cell of new Set(scopes.map(cellOf))) {
-      for await (const entry of this.log.read(cell, 0)) {
-        for (const [index, event] of entry.events.entries())
-          events.push({ ...event, seq: entry.pos * 256 + index, cursor: `${entry.cursor}.${index}` });
-      }
+    for await (const entry of this.log.readAll(0, ["*"])) {
+      for (const [index, event] of entry.events.entries())
+        events.push({ ...event, seq: entry.pos * 256 + index, cursor: `${entry.cursor}.${index}` });
     }
     return events;
   }
+}
+
+/** It takes everything, and never says so. */
+function behind(link: Link): Link {
+  return {
+    name: link.name,
+    buffered: HIGH_WATER,
+    send: (event) => link.send(event),
+    drained: () => Promise.withResolvers<void>().promise,
+    limit: (limits) => link.limit(limits),
+    close: (reason) => link.close(reason),
+  };
 }

@@ -25,7 +25,10 @@ export const blob = script({
     ]),
     ui(async (person) => {
       const { satellite } = person;
-      const picture = await satellite.putBlob(SCOPE, Buffer.from("hello world"), { mimeType: "image/png", name: "shot.png" });
+      const picture = await satellite.putBlob(SCOPE, Buffer.from("hello world"), {
+        mimeType: "image/png",
+        name: "shot.png",
+      });
       await satellite.sendUserEvent(SCOPE, [{ type: "text", text: "what is this?" }, picture]);
       const { content } = await person.sees("tool_result");
       await person.isDone();

@@ -12,7 +12,8 @@ const twice = ui(async (person) => {
 
 export const lateContext = script({
   name: "late-context",
-  about: "A context that does not answer in time: the turn ends as unavailable, its answer changes nothing, and the next turn is as ever.",
+  about:
+    "A context that does not answer in time: the turn ends as unavailable, its answer changes nothing, and the next turn is as ever.",
   // Long enough for the second render, which is answered at once, on a busy machine.
   app: { limits: { renderMs: 3000 } },
   cast: [

@@ -5,6 +5,7 @@ import { childTurn, inputModes } from "./inputs.ts";
 import { interruptText, interruptTool } from "./interrupts.ts";
 import { telemetryWatches } from "./observed.ts";
 import { approval, question } from "./questions.ts";
+import { replay, slowReader } from "./replay.ts";
 import { loopLimit, parallelTools, toolError } from "./tools.ts";
 import { twoRounds } from "./two-rounds.ts";
 
@@ -24,5 +25,7 @@ export const scripts: readonly Script[] = [
   approval,
   childTurn,
   blob,
+  replay,
+  slowReader,
   telemetryWatches,
 ];

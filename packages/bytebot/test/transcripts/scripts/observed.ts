@@ -14,6 +14,7 @@ const telemetry: Role = {
 
 export const telemetryWatches = script({
   name: "telemetry",
-  about: "The same two rounds, watched by a telemetry without the content grant: everything that passes, and no word of it.",
+  about:
+    "The same two rounds, watched by a telemetry without the content grant: everything that passes, and no word of it.",
   cast: [telemetry, ...twoRounds.cast],
 });

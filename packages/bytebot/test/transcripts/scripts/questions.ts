@@ -42,7 +42,8 @@ export const question = script({
 
 export const approval = script({
   name: "approval",
-  about: "A policy that asks before a tool runs: denied, allowed once, then for the conversation, after which nobody is asked.",
+  about:
+    "A policy that asks before a tool runs: denied, allowed once, then for the conversation, after which nobody is asked.",
   app: { policy: [{ tool: "*", decision: "ask" }] },
   cast: [
     context(),

@@ -11,12 +11,17 @@ const shipIt = ui(async (person) => {
 
 export const parallelTools = script({
   name: "parallel-tools",
-  about: "Three calls of one round run at once and end in another order; their results stand in the order of the calls.",
+  about:
+    "Three calls of one round run at once and end in another order; their results stand in the order of the calls.",
   cast: [
     context(),
     infer(calls(["build", {}], ["test", {}], ["lint", {}]), says("All three are done.")),
     toolsource(() => {
-      const ended = { build: Promise.withResolvers<void>(), test: Promise.withResolvers<void>(), lint: Promise.withResolvers<void>() };
+      const ended = {
+        build: Promise.withResolvers<void>(),
+        test: Promise.withResolvers<void>(),
+        lint: Promise.withResolvers<void>(),
+      };
       const tool = (name: keyof typeof ended, behind?: keyof typeof ended): Tool =>
         defineTool({
           name,
