@@ -1,7 +1,7 @@
 /**
- * Writes the JSON Schemas that come from the zod schemas, and the spec's list of what `bytebot check` looks at, so that
- * nothing is said twice. With --check it writes nothing
- * and exits 1 naming each file that is not up to date. `--to folder` writes below another folder than this checkout.
+ * Writes the JSON Schemas that come from the zod schemas, the spec's list of what `bytebot check` looks at, so that nothing
+ * is said twice, and the golden transcripts, each from a run of its script. With --check it writes nothing and exits 1
+ * naming each file that is not up to date. `--to folder` writes below another folder than this checkout.
  */
 import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
@@ -94,6 +94,7 @@ const transcripts = await Promise.all(
     return [`spec/transcripts/${script.name}.jsonl`, text] as const;
   }),
 );
+const spec = await readFile(join(import.meta.dirname, "../spec/WIRE.md"), "utf8");
 const files: Record<string, string> = {
   "packages/bytebot/manifest.schema.json": json(
     fileSchema("bytebot.component.json: what a component is and how to start it", Manifest),
@@ -102,6 +103,7 @@ const files: Record<string, string> = {
     fileSchema("bytebot.app.json: the components of an app, and what holds for them", AppFile),
   ),
   "spec/wire.schema.json": json(wireSchema()),
+  "spec/WIRE.md": withChecks(spec.replaceAll("\r\n", "\n")),
   ...Object.fromEntries(transcripts),
 };
 

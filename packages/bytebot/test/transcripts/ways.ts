@@ -8,7 +8,7 @@ import { HIGH_WATER } from "../../src/wire/index.ts";
 import { recorded, recordOf, type Line } from "./recorder.ts";
 import type { Role, Script } from "./script.ts";
 
-const DEADLINE_MS = 60_000;
+const DEADLINE_MS = 45_000;
 const TOKEN = "transcripts";
 
 /** How the satellites of a script reach the Hub. */
@@ -173,7 +173,9 @@ class Stage implements AsyncDisposable {
 
   private fail(why: string): void {
     const { name, cast } = this.script;
-    const error = new Error(`${name}, ${this.way}: ${why}; ${this.reports.join("; ")}`);
+    const error = new Error(
+      `${name}, ${this.way}: ${why}; ${this.trace.length} events, the last ${JSON.stringify(this.trace.at(-1))}; ${this.reports.join("; ")}`,
+    );
     for (const each of cast) this.left.get(each.name)!.reject(error);
   }
 
