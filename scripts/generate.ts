@@ -63,16 +63,21 @@ function fileSchema(title: string, schema: z.ZodType): object {
 
 /** The spec, with the rules of each kind that the checks cover between its two marks. */
 function withChecks(spec: string): string {
-  const [start, end] = ["<!-- checks:", "<!-- end of checks -->"].map((mark) => spec.indexOf(mark));
-  if (start === undefined || end === undefined || start === -1 || end < start)
-    throw new Error("spec/WIRE.md has lost the marks of its list of checks");
-  const head = spec.slice(start, spec.indexOf("\n", start) + 1);
   const every = rulesOf((kinds) => kinds.length === wire.kinds.length);
   const own = wire.kinds.map((kind) => {
     const rules = rulesOf((kinds) => kinds.includes(kind)).filter((rule) => !every.includes(rule));
     return `- \`${kind}\`: ${rules.join(", ")}`;
   });
-  return `${spec.slice(0, start)}${head}\n- every kind: ${every.join(", ")}\n${own.join("\n")}\n\n${spec.slice(end)}`;
+  return withList(spec, "checks", [`- every kind: ${every.join(", ")}`, ...own]);
+}
+
+/** The text with these lines between its two marks. Throws where it has lost them. */
+function withList(text: string, what: string, lines: string[]): string {
+  const start = text.indexOf(`<!-- ${what}:`);
+  const end = text.indexOf(`<!-- end of ${what} -->`);
+  if (start === -1 || end < start) throw new Error(`the marks of the list of ${what} are lost`);
+  const head = text.slice(start, text.indexOf("\n", start) + 1);
+  return `${text.slice(0, start)}${head}\n${lines.join("\n")}\n\n${text.slice(end)}`;
 }
 
 function rulesOf(of: (kinds: readonly wire.Kind[]) => boolean): string[] {
@@ -94,7 +99,8 @@ const transcripts = await Promise.all(
     return [`spec/transcripts/${script.name}.jsonl`, text] as const;
   }),
 );
-const spec = await readFile(join(import.meta.dirname, "../spec/WIRE.md"), "utf8");
+const written = async (name: string): Promise<string> =>
+  (await readFile(join(import.meta.dirname, "..", name), "utf8")).replaceAll("\r\n", "\n");
 const files: Record<string, string> = {
   "packages/bytebot/manifest.schema.json": json(
     fileSchema("bytebot.component.json: what a component is and how to start it", Manifest),
@@ -103,7 +109,12 @@ const files: Record<string, string> = {
     fileSchema("bytebot.app.json: the components of an app, and what holds for them", AppFile),
   ),
   "spec/wire.schema.json": json(wireSchema()),
-  "spec/WIRE.md": withChecks(spec.replaceAll("\r\n", "\n")),
+  "spec/WIRE.md": withChecks(await written("spec/WIRE.md")),
+  "spec/README.md": withList(
+    await written("spec/README.md"),
+    "transcripts",
+    scripts.map(({ name, about }) => `- \`${name}\`: ${about}`),
+  ),
   ...Object.fromEntries(transcripts),
 };
 

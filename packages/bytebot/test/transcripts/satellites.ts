@@ -7,12 +7,12 @@ export const SCOPE = "u_7f3a";
 type Render = (count: number, context: bb.Context) => bb.RenderReply | Promise<bb.RenderReply>;
 
 /** A context that renders what the Hub has; or its nth answer is what the function says that `make` returns, once a run. */
-export function context(make: () => Render = () => () => ({})): Role {
+export function context(make: () => Render = () => () => ({}), capabilities?: object): Role {
   return {
     name: "context",
     kind: "context",
     main: async ({ signal }) => {
-      const satellite = await bb.sync({ kind: "context", controller: true, signal });
+      const satellite = await bb.sync({ kind: "context", controller: true, capabilities, signal });
       const render = make();
       let count = 0;
       satellite.onRender((_request: bb.ContextRenderRequestEvent, context) => render(count++, context));
@@ -29,11 +29,15 @@ export type Answer = (
 
 /** An infer that gives these answers, one a request. */
 export function infer(...answers: Answer[]): Role {
+  return inferWith({ api_shape: "anthropic" }, ...answers);
+}
+
+/** The same with other capabilities; its answers are canonical all the same. */
+export function inferWith(capabilities: object, ...answers: Answer[]): Role {
   return {
     name: "infer",
     kind: "infer",
     main: async ({ signal }) => {
-      const capabilities = { api_shape: "anthropic" };
       const satellite = await bb.sync({ kind: "infer", controller: false, capabilities, signal });
       let count = 0;
       satellite.onInfer(async (request: bb.InferRequestEvent, reply, context) => {

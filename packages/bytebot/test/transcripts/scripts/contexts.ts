@@ -15,7 +15,7 @@ export const lateContext = script({
   about:
     "A context that does not answer in time: the turn ends as unavailable, its answer changes nothing, and the next turn is as ever.",
   // Long enough for the second render, which is answered at once, on a busy machine.
-  app: { limits: { renderMs: 3000 } },
+  app: { limits: { renderMs: 1500 } },
   cast: [
     context(() => {
       const late = Promise.withResolvers<void>();

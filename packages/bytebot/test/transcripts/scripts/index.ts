@@ -6,6 +6,7 @@ import { interruptText, interruptTool } from "./interrupts.ts";
 import { telemetryWatches } from "./observed.ts";
 import { approval, question } from "./questions.ts";
 import { replay, slowReader } from "./replay.ts";
+import { openaiShape, xmlTools } from "./shapes.ts";
 import { loopLimit, parallelTools, toolError } from "./tools.ts";
 import { twoRounds } from "./two-rounds.ts";
 
@@ -25,6 +26,8 @@ export const scripts: readonly Script[] = [
   approval,
   childTurn,
   blob,
+  xmlTools,
+  openaiShape,
   replay,
   slowReader,
   telemetryWatches,
