@@ -76,14 +76,16 @@ class Player {
   }
 
   /** The same, but for the ids that it makes up. */
-  private compare(sent: Event, { from: _, ...wanted }: Event): void {
+  private compare(sent: Event, line: Event): void {
+    const { from: _, ...wanted } = line;
     const [own, called] = [sent["id"], wanted["id"]];
     if (typeof own === "string" && typeof called === "string") this.names.set(own, called);
     assert.deepEqual(renamed(sent, this.names), wanted);
   }
 
-  private inItsWords({ to: _, ...line }: Event): Event {
-    return renamed(line as Event, new Map([...this.names].map(([own, called]) => [called, own])));
+  private inItsWords(line: Event): Event {
+    const { to: _, ...event } = line;
+    return renamed(event as Event, new Map([...this.names].map(([own, called]) => [called, own])));
   }
 }
 

@@ -42,7 +42,7 @@ for (const { file, source } of read("spec/transcripts/rejected/*.jsonl")) {
 }
 
 /** A satellite by hand over a stream of bytes: it says these very lines. */
-async function connected(world: World): Promise<{ far: Duplex; say(line: string): void; hear: Hear }> {
+async function connected(world: World): Promise<{ far: Duplex; say: (line: string) => void; hear: Hear }> {
   const [near, far] = duplexPair();
   const end = async (): Promise<void> => void near.destroy();
   await world.hub.connect(
