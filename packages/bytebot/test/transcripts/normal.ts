@@ -14,45 +14,62 @@ const STOPPING = new Set(["stopped", "the transcript is over", "the Hub is closi
 /** What the Hub itself acknowledges; an inbox acknowledges everything (rule HTP-4). */
 const ACKNOWLEDGED = new Set(["user_event", "interrupt", "input_reply"]);
 
-/**
- * A recording without what differs in each run or by the transport alone: random ids are counted from 1, `seq` counts the
- * events of the log and `cursor` with it, the Hub's clock stands still, and acknowledgements of the transport are left out.
- */
-export function normal({ cast }: Script, { lines, log }: Recording): Pick<Recording, "lines" | "log"> {
-  const ofHub = lines.filter((line) => !isOfTransport(line, lines));
-  // In an order that no transport changes: the log, then connection by connection.
-  const texts = [log, ...cast.flatMap(({ name }) => [of(ofHub, name, "got"), of(ofHub, name, "sent")])];
-  const rename = renames(log, texts.flat());
-  return {
-    lines: ofHub.map((line) => ({ ...line, event: rename(line.event) })),
-    log: log.map(rename),
-  };
-}
-
-/** What one connection carried, one way. */
-export function of(lines: readonly Line[], role: string, way: Line["way"]): Event[] {
-  return lines.flatMap((line) => (line.role === role && line.way === way ? [line.event] : []));
-}
-
 /** The transcript: one event a line, whose it is as `from`, or for whom the Hub sent it as `to`. */
 export function transcript(script: Script, recording: Recording): string {
-  const { lines } = normal(script, recording);
-  const written = lines.map(({ role, way, event: { event_type, ...fields } }, index) => {
+  const rename = renames(script, recording);
+  const written = ofHub(recording).map(({ role, way, event }, index) => {
+    const { event_type, ...fields } = rename(event);
     const whose = way === "sent" ? { from: role } : { to: role };
     return JSON.stringify(ordered(at({ event_type, ...whose, ...fields }, BEGIN + index)));
   });
   return `${written.join("\n")}\n`;
 }
 
-function isOfTransport({ role, way, event }: Line, lines: readonly Line[]): boolean {
-  if (event.event_type === "bb_bye") return STOPPING.has(String(event["reason"]));
-  if (event.event_type !== "bb_ack" || way === "sent") return false;
-  const asked = of(lines, role, "sent").find(({ id }) => id === event["in_reply_to"]);
-  return asked === undefined || !ACKNOWLEDGED.has(asked.event_type);
+/** The log, in the same words. */
+export function logOf(script: Script, recording: Recording): Event[] {
+  return recording.log.map(renames(script, recording));
 }
 
-/** As a function of events; equal values get equal names, whatever the run. */
-function renames(log: readonly Event[], events: readonly Event[]): (event: Event) => Event {
+/**
+ * What each connection carried, each way, by `to ui` and `from ui`: what a transcript says, whatever the order between
+ * them. The Hub's answers are by themselves: over HTTP they come beside the stream (rule HTP-4).
+ */
+export function lanes(transcript: string): Record<string, Event[]> {
+  const lanes: Record<string, Event[]> = {};
+  for (const text of transcript.trimEnd().split("\n")) {
+    const line = at(JSON.parse(text) as Event, 0);
+    const { event_type, to, from } = line;
+    const answer = event_type === "bb_ack" || event_type === "bb_error" ? ", answers" : "";
+    const lane = to === undefined ? `from ${String(from)}` : `to ${String(to)}${answer}`;
+    (lanes[lane] ??= []).push(line);
+  }
+  return lanes;
+}
+
+/** What one connection carried, one way. */
+function of(lines: readonly Line[], role: string, way: Line["way"]): Event[] {
+  return lines.flatMap((line) => (line.role === role && line.way === way ? [line.event] : []));
+}
+
+/** The lines without those that a transport adds, or that end the app. */
+function ofHub({ lines }: Recording): Line[] {
+  return lines.filter(({ role, way, event }) => {
+    if (event.event_type === "bb_bye") return !STOPPING.has(String(event["reason"]));
+    if (event.event_type !== "bb_ack" || way === "sent") return true;
+    const asked = of(lines, role, "sent").find(({ id }) => id === event["in_reply_to"]);
+    return asked !== undefined && ACKNOWLEDGED.has(asked.event_type);
+  });
+}
+
+/**
+ * An event without what differs in each run: random ids are counted from 1, `seq` counts the events of the log and `cursor`
+ * with it, and the Hub's clock stands still. Equal values get equal names, and the same whatever the transport.
+ */
+function renames({ cast }: Script, recording: Recording): (event: Event) => Event {
+  const { log } = recording;
+  const lines = ofHub(recording);
+  // In an order that no transport changes: the log, then connection by connection.
+  const events = [...log, ...cast.flatMap(({ name }) => [...of(lines, name, "got"), ...of(lines, name, "sent")])];
   const names = new Map<string, string>();
   const counts = new Map<string, number>();
   for (const [id, prefix] of events.flatMap((event) => [...JSON.stringify(event).matchAll(RANDOM)])) {
