@@ -11,7 +11,7 @@ import type { Offer } from "./grants.ts";
 import { randomId } from "./ids.ts";
 import { Inbox } from "./inbox.ts";
 import { Intake } from "./intake.ts";
-import type { Open } from "./open.ts";
+import { ending, type Open } from "./open.ts";
 import type { Attached, HubOptions } from "./options.ts";
 import { Outlet } from "./outlet.ts";
 import { page } from "./page.ts";
@@ -185,10 +185,9 @@ export class Hub {
     // After what it had sent, which may still be on its way in.
     open.inbox.add(() => {
       const why = open.reason ?? reason;
-      this.input({ type: "closed", connection: id, reason: why });
       open.ready.reject(new BytebotError("unavailable", `${open.offer.name} ended before it was ready: ${why}`));
       open.closed.resolve({ reason: why, expected: open.expected });
-      return undefined;
+      return this.input({ type: "closed", connection: id, reason: why });
     });
   }
 
@@ -363,10 +362,7 @@ export class Hub {
   /** Says why, then closes; what waited for the connection is told when the link has ended. */
   private end(id: ConnectionId, reason: string, expected = false): void {
     const open = this.open.get(id);
-    if (open) {
-      open.expected ||= expected;
-      open.reason ??= reason;
-    }
+    if (open) ending(open, reason, expected);
     const link = open?.link;
     if (!link) return this.gone(id, reason);
     // What was held back is live only: whoever returns gets the text as it is then.

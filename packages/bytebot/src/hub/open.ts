@@ -21,3 +21,9 @@ export interface Open {
   /** Lines so far that were no events. */
   faults: number;
 }
+
+/** The Hub ends it, for this reason: the first one counts. */
+export function ending(open: Open, reason: string, expected: boolean): void {
+  open.expected ||= expected;
+  open.reason ??= reason;
+}

@@ -38,9 +38,9 @@ export function lanes(transcript: string): Record<string, Event[]> {
   const lanes: Record<string, Event[]> = {};
   for (const text of transcript.trimEnd().split("\n")) {
     const line = at(JSON.parse(text) as Event, 0);
-    const { event_type, to, from } = line;
+    const { event_type, to, from } = line as Event & { to?: string; from?: string };
     const answer = event_type === "bb_ack" || event_type === "bb_error" ? ", answers" : "";
-    const lane = to === undefined ? `from ${String(from)}` : `to ${String(to)}${answer}`;
+    const lane = to === undefined ? `from ${from}` : `to ${to}${answer}`;
     (lanes[lane] ??= []).push(line);
   }
   return lanes;
