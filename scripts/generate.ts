@@ -1,17 +1,20 @@
 /**
- * Writes the JSON Schemas that come from the zod schemas, and the spec's list of what `bytebot check` looks at, so that
- * nothing is said twice. With --check it writes nothing
- * and exits 1 naming each file that is not up to date. `--to folder` writes below another folder than this checkout.
+ * Writes the JSON Schemas that come from the zod schemas, the spec's list of what `bytebot check` looks at, so that nothing
+ * is said twice, and the golden transcripts, each from a run of its script. With --check it writes nothing and exits 1
+ * naming each file that is not up to date. `--to folder` writes below another folder than this checkout.
  */
 import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
-import { parseArgs } from "node:util";
+import { isDeepStrictEqual, parseArgs } from "node:util";
 import { z } from "zod";
 // The sources, not dist: what is generated never depends on whether something was built.
 import { checks } from "../packages/bytebot/src/check/table.ts";
 import { AppFile } from "../packages/bytebot/src/resolve/appfile.ts";
 import { Manifest } from "../packages/bytebot/src/resolve/manifest.ts";
 import * as wire from "../packages/bytebot/src/wire/index.ts";
+import { lanes, transcript } from "../packages/bytebot/test/transcripts/normal.ts";
+import { scripts } from "../packages/bytebot/test/transcripts/scripts/index.ts";
+import { play } from "../packages/bytebot/test/transcripts/ways.ts";
 
 const DIALECT = "https://json-schema.org/draft/2020-12/schema";
 
@@ -60,16 +63,21 @@ function fileSchema(title: string, schema: z.ZodType): object {
 
 /** The spec, with the rules of each kind that the checks cover between its two marks. */
 function withChecks(spec: string): string {
-  const [start, end] = ["<!-- checks:", "<!-- end of checks -->"].map((mark) => spec.indexOf(mark));
-  if (start === undefined || end === undefined || start === -1 || end < start)
-    throw new Error("spec/WIRE.md has lost the marks of its list of checks");
-  const head = spec.slice(start, spec.indexOf("\n", start) + 1);
   const every = rulesOf((kinds) => kinds.length === wire.kinds.length);
   const own = wire.kinds.map((kind) => {
     const rules = rulesOf((kinds) => kinds.includes(kind)).filter((rule) => !every.includes(rule));
     return `- \`${kind}\`: ${rules.join(", ")}`;
   });
-  return `${spec.slice(0, start)}${head}\n- every kind: ${every.join(", ")}\n${own.join("\n")}\n\n${spec.slice(end)}`;
+  return withList(spec, "checks", [`- every kind: ${every.join(", ")}`, ...own]);
+}
+
+/** The text with these lines between its two marks. Throws where it has lost them. */
+function withList(text: string, what: string, lines: string[]): string {
+  const start = text.indexOf(`<!-- ${what}:`);
+  const end = text.indexOf(`<!-- end of ${what} -->`);
+  if (start === -1 || end < start) throw new Error(`the marks of the list of ${what} are lost`);
+  const head = text.slice(start, text.indexOf("\n", start) + 1);
+  return `${text.slice(0, start)}${head}\n${lines.join("\n")}\n\n${text.slice(end)}`;
 }
 
 function rulesOf(of: (kinds: readonly wire.Kind[]) => boolean): string[] {
@@ -77,25 +85,43 @@ function rulesOf(of: (kinds: readonly wire.Kind[]) => boolean): string[] {
   return [...rules].toSorted((a, b) => a.localeCompare(b, "en", { numeric: true }));
 }
 
-const files: Record<string, object> = {
-  "packages/bytebot/manifest.schema.json": fileSchema(
-    "bytebot.component.json: what a component is and how to start it",
-    Manifest,
-  ),
-  "packages/bytebot/app.schema.json": fileSchema(
-    "bytebot.app.json: the components of an app, and what holds for them",
-    AppFile,
-  ),
-  "spec/wire.schema.json": wireSchema(),
-};
+function json(value: object): string {
+  return `${JSON.stringify(value, null, 2)}\n`;
+}
 
 const { values } = parseArgs({ options: { check: { type: "boolean", default: false }, to: { type: "string" } } });
 const root = values.to ?? join(import.meta.dirname, "..");
-const spec = await readFile(join(import.meta.dirname, "../spec/WIRE.md"), "utf8");
-const texts = Object.entries(files).map(([name, schema]) => [name, `${JSON.stringify(schema, null, 2)}\n`] as const);
-for (const [name, text] of [...texts, ["spec/WIRE.md", withChecks(spec.replaceAll("\r\n", "\n"))] as const]) {
+
+/** Each script by itself, all at once: the time of the one that waits longest. */
+const transcripts = await Promise.all(
+  scripts.map(async (script) => {
+    const text = transcript(script, await play(script, "in-proc"));
+    return [`spec/transcripts/${script.name}.jsonl`, text] as const;
+  }),
+);
+const written = async (name: string): Promise<string> =>
+  (await readFile(join(import.meta.dirname, "..", name), "utf8")).replaceAll("\r\n", "\n");
+const files: Record<string, string> = {
+  "packages/bytebot/manifest.schema.json": json(
+    fileSchema("bytebot.component.json: what a component is and how to start it", Manifest),
+  ),
+  "packages/bytebot/app.schema.json": json(
+    fileSchema("bytebot.app.json: the components of an app, and what holds for them", AppFile),
+  ),
+  "spec/wire.schema.json": json(wireSchema()),
+  "spec/WIRE.md": withChecks(await written("spec/WIRE.md")),
+  "spec/README.md": withList(
+    await written("spec/README.md"),
+    "transcripts",
+    scripts.map(({ name, about }) => `- \`${name}\`: ${about}`),
+  ),
+  ...Object.fromEntries(transcripts),
+};
+
+for (const [name, text] of Object.entries(files)) {
   const file = join(root, name);
-  if ((await current(file)) === text) continue;
+  const there = await current(file);
+  if (there === text || (there !== undefined && isTranscript(name) && isSame(there, text))) continue;
   if (values.check) {
     console.error(`${name} is not up to date: run npm run generate`);
     process.exitCode = 1;
@@ -104,6 +130,15 @@ for (const [name, text] of [...texts, ["spec/WIRE.md", withChecks(spec.replaceAl
     await writeFile(file, text);
     console.log(`wrote ${name}`);
   }
+}
+
+function isTranscript(name: string): boolean {
+  return name.startsWith("spec/transcripts/");
+}
+
+/** The order between connections is that of one run: where nothing else differs, the file stays as it is. */
+function isSame(there: string, text: string): boolean {
+  return isDeepStrictEqual(lanes(there), lanes(text));
 }
 
 /** As a checkout with CRLF line ends would show it; undefined where there is none. */

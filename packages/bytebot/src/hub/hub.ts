@@ -9,7 +9,7 @@ import { Core } from "./core.ts";
 import type { Batch, ConnectionId, Effect } from "./effects.ts";
 import type { Offer } from "./grants.ts";
 import { Intake } from "./intake.ts";
-import { newOpen, type Open } from "./open.ts";
+import { ending, newOpen, type Open } from "./open.ts";
 import { withDefaults, type Attached, type HubOptions } from "./options.ts";
 import { Outlet } from "./outlet.ts";
 import { Pages } from "./pages.ts";
@@ -183,10 +183,10 @@ export class Hub {
     this.blobs.closed(id);
     // After what it had sent, which may still be on its way in.
     open.inbox.add(() => {
-      this.input({ type: "closed", connection: id, reason });
-      open.ready.reject(new BytebotError("unavailable", `${open.offer.name} ended before it was ready: ${reason}`));
-      open.closed.resolve({ reason, expected: open.expected });
-      return undefined;
+      const why = open.reason ?? reason;
+      open.ready.reject(new BytebotError("unavailable", `${open.offer.name} ended before it was ready: ${why}`));
+      open.closed.resolve({ reason: why, expected: open.expected });
+      return this.input({ type: "closed", connection: id, reason: why });
     });
   }
 
@@ -361,7 +361,7 @@ export class Hub {
   /** Says why, then closes; what waited for the connection is told when the link has ended. */
   private end(id: ConnectionId, reason: string, expected = false): void {
     const open = this.open.get(id);
-    if (open) open.expected ||= expected;
+    if (open) ending(open, reason, expected);
     const link = open?.link;
     if (!link) return this.gone(id, reason);
     // What was held back is live only: whoever returns gets the text as it is then.

@@ -16,6 +16,8 @@ export interface Open {
   ready: PromiseWithResolvers<void>;
   closed: PromiseWithResolvers<Ended>;
   expected: boolean;
+  /** Why the Hub ended it, where it did: what its link says then is only that it has ended. */
+  reason?: string;
   /** Lines so far that were no events. */
   faults: number;
 }
@@ -35,4 +37,10 @@ export function newOpen(offer: Offer): Open {
   // Whoever waits gets the reason; that nobody waits is no fault.
   open.ready.promise.catch(() => undefined);
   return open;
+}
+
+/** The Hub ends it, for this reason: the first one counts. */
+export function ending(open: Open, reason: string, expected: boolean): void {
+  open.expected ||= expected;
+  open.reason ??= reason;
 }

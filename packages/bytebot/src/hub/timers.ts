@@ -29,6 +29,8 @@ export class Timers {
   set(key: string, at: number): void {
     this.clear(key);
     const callOff = this.clock.after(at - this.clock.now(), () => {
+      // A timer may come a moment before the clock says so, and a far one comes long before: it is not time yet.
+      if (this.clock.now() < at) return this.set(key, at);
       this.timers.delete(key);
       this.fire(key);
     });

@@ -68,7 +68,9 @@ export async function sync(options: SyncOptions): Promise<Satellite> {
     signal,
   );
   const stop = () => void connection.close("stopped");
-  signal.addEventListener("abort", stop, { once: true });
+  // It may have aborted between the acknowledgement and here.
+  if (signal.aborted) stop();
+  else signal.addEventListener("abort", stop, { once: true });
   connection.signal.addEventListener("abort", () => signal.removeEventListener("abort", stop), { once: true });
   return new ConnectedSatellite(connection, granted, options.capabilities);
 }

@@ -55,6 +55,33 @@ test("a refused sync throws the Hub's error and closes the connection", async ()
   assert.equal(await peer.end(), "no such token");
 });
 
+test("a satellite that is told to stop in the moment of its acknowledgement stops", async () => {
+  const peer = new Peer();
+  const stopping = new AbortController();
+  const done = bb.startInproc(
+    async () => {
+      const satellite = await bb.sync({ kind: "ui" });
+      await satellite.start();
+    },
+    {
+      ...peer.ambient({ signal: stopping.signal }),
+      connect: (receiver) => {
+        return peer.ambient().connect({
+          event: (event) => {
+            receiver.event(event);
+            stopping.abort();
+          },
+          fault: (error) => receiver.fault(error),
+          closed: (reason) => receiver.closed(reason),
+        });
+      },
+    },
+  );
+  await peer.accept("ui");
+  await done;
+  assert.equal((await peer.next("bb_bye"))["reason"], "stopped");
+});
+
 test("a Hub that does not answer bb_sync is given up after 10 s", async (t) => {
   t.mock.timers.enable({ apis: ["setTimeout"] });
   const peer = new Peer();
