@@ -1,5 +1,5 @@
 import { setImmediate as turnOfTheLoop } from "node:timers/promises";
-import { cellOf, BytebotError, type Event, type Sync } from "../wire/index.ts";
+import { cellOf, BytebotError, HIGH_WATER, type Event, type Sync } from "../wire/index.ts";
 import { MAX_ENTRY_EVENTS, orderOf, toMark, type Entry, type EventLog } from "../log/index.ts";
 import { mayTouch } from "./grants.ts";
 import type { Outlet } from "./outlet.ts";
@@ -50,7 +50,11 @@ export async function replay({ log, reader, outlet, show, shown, caughtUp }: Rea
       if (outlet.isClosed) return;
       after = orderOf(entry.cursor);
       const seen = after === from.order ? from.index : -1;
-      for (const [index, event] of eventsOf(entry, reader)) if (index > seen) show(stamped(event, entry, index));
+      for (const [index, event] of eventsOf(entry, reader)) {
+        if (index > seen) show(stamped(event, entry, index));
+        // An entry of large events is more than a reader may leave unread, however fast it reads.
+        if (outlet.link.buffered >= HIGH_WATER) await outlet.link.drained();
+      }
       await outlet.link.drained();
       if (performance.now() - since < SLICE_MS) continue;
       await turnOfTheLoop();

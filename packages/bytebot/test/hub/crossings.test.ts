@@ -1,0 +1,41 @@
+import assert from "node:assert/strict";
+import { duplexPair } from "node:stream";
+import { test } from "node:test";
+import { offer } from "../../src/hub/index.ts";
+import { LineLink } from "../../src/transport/lines.ts";
+import { wide } from "../../src/wire/index.ts";
+import { becomes, Ears } from "../transport/ears.ts";
+import { inferResult, message, World } from "./world.ts";
+
+/** A UI at the other end of a stream, that reads as fast as it can. */
+async function reading(world: World, name: string, sync: Record<string, unknown>) {
+  const [near, far] = duplexPair();
+  const end = async (): Promise<void> => void near.destroy();
+  const attached = await world.hub.connect(
+    offer({ componentId: name, name, kind: "ui" }),
+    async (receiver) => new LineLink({ name, readable: near, writable: near, end }, receiver),
+    new AbortController().signal,
+  );
+  const ears = new Ears();
+  const link = new LineLink({ name: "the Hub", readable: far, writable: far, limits: wide, end: async () => {} }, ears);
+  link.send({ event_type: "bb_sync", kind: "ui", ...sync });
+  return { attached, ears };
+}
+
+test("a UI that reads is not called slow for an entry of the log that is larger than it may leave unread (RPL-6, CON-9)", async () => {
+  const world = new World();
+  const ui = await world.join("ui");
+  const infer = await world.join("infer");
+  await ui.send(message("go"));
+  const content = Array.from({ length: 12 }, (_, n) => ({ type: "text", text: `${n}${"x".repeat(1_000_000)}` }));
+  await infer.send({ ...inferResult(infer.last("bb_infer_request")), content });
+  await world.settle();
+  const { attached, ears } = await reading(world, "back", { resume: "start" });
+  const isLive = (): boolean => ears.events.some(({ event_type }) => event_type === "bb_live");
+  await becomes("live, or told to go", () => isLive() || ears.events.some(({ event_type }) => event_type === "bb_bye"));
+  assert.ok(isLive());
+  const blocks = ears.events.flatMap(({ block }) => (block === undefined ? [] : [(block as { text: string }).text[0]]));
+  assert.deepEqual(blocks, [..."0123456789", "1", "1"]);
+  await attached.close("done");
+  await world.end();
+});
