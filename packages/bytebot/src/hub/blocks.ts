@@ -1,9 +1,9 @@
 import { BytebotError, isSentDelta, type Block, type Event, type BlockDelta, type InferChunk } from "../wire/index.ts";
+import { charactersOf, tooLong } from "./answer.ts";
 import type { Core } from "./core.ts";
 import type { ConnectionId } from "./effects.ts";
 import { mustFitTranscript } from "./fit.ts";
 import type { Conversation, OpenBlock, Phase, Turn } from "./state.ts";
-import { tooLong } from "./xml.ts";
 
 type Inferring = Extract<Phase, { step: "inferring" }>;
 
@@ -114,8 +114,7 @@ function closed(core: Core, phase: Inferring, event: Extract<InferChunk, { kind:
   const open = phase.open.get(event.index);
   if (event.block) {
     mustFitTranscript(event.block);
-    // What its deltas brought is counted already.
-    if (!open || open.text === "") count(core, phase, JSON.stringify(event.block).length);
+    count(core, phase, charactersOf(event.block, open !== undefined && open.text !== ""));
   }
   phase.open.delete(event.index);
   if (open) return whole(open, event.block);
