@@ -4,6 +4,7 @@ import type {
   InputReply,
   Message,
   ModelTool,
+  Pieces,
   StopReason,
   ToolChoice,
   ToolDefinition,
@@ -82,7 +83,8 @@ export interface OpenBlock {
   type: "text" | "thinking" | "tool_use";
   name?: string;
   callId?: string;
-  text: string;
+  /** Its deltas so far. */
+  said: Pieces;
 }
 
 export type CallStatus = "ok" | "error" | "denied" | "cancelled" | "timeout" | "lost";
