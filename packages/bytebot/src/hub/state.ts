@@ -105,6 +105,8 @@ export interface Call {
   left: number;
   status?: CallStatus;
   content?: Block[];
+  /** The scopes in which it asked for child turns. */
+  children?: Set<string>;
   /** It was told to stop, and has until then. */
   stopBy?: number;
   /** The owner that asked for it directly. */

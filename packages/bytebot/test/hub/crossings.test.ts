@@ -5,7 +5,7 @@ import { offer } from "../../src/hub/index.ts";
 import { LineLink } from "../../src/transport/lines.ts";
 import { wide } from "../../src/wire/index.ts";
 import { becomes, Ears } from "../transport/ears.ts";
-import { inferResult, message, World } from "./world.ts";
+import { inferResult, message, register, textChunks, toolChunks, toolResult, World } from "./world.ts";
 
 /** A UI at the other end of a stream, that reads as fast as it can. */
 async function reading(world: World, name: string, sync: Record<string, unknown>) {
@@ -37,5 +37,28 @@ test("a UI that reads is not called slow for an entry of the log that is larger 
   const blocks = ears.events.flatMap(({ block }) => (block === undefined ? [] : [(block as { text: string }).text[0]]));
   assert.deepEqual(blocks, [..."0123456789", "1", "1"]);
   await attached.close("done");
+  await world.end();
+});
+
+test("a controller that names a call which is not its own neither rests it nor ends with it (TRN-12, QTA-2)", async () => {
+  const world = new World({ quotas: { calls: 1 } });
+  const ui = await world.join("ui");
+  const infer = await world.join("infer");
+  const tools = await world.join("toolsource");
+  await tools.send(register("work"));
+  for (const scope of ["u", "u/b"]) {
+    await ui.send(message("go", scope));
+    const request = infer.last("bb_infer_request");
+    await infer.send(...toolChunks(request, "work", {}), inferResult(request, "tool_use"));
+  }
+  const [first] = tools.all("bb_tool_call_request");
+  await ui.send({ event_type: "bb_turn_request", id: "t", scope: "u/c", call_id: first!["call_id"], content: "go" });
+  assert.equal(tools.all("bb_tool_call_request").length, 1, "the tenant's one call still runs, so the other waits");
+  const child = infer.last("bb_infer_request");
+  await tools.send(toolResult(first!, "done"));
+  await infer.send(...textChunks(child, "whole"), inferResult(child));
+  assert.equal(ui.last("bb_turn_result")["success"], true);
+  await tools.send(toolResult(tools.last("bb_tool_call_request"), "done"));
+  for (const request of infer.all("bb_infer_request").slice(-2)) await infer.send(inferResult(request));
   await world.end();
 });
