@@ -62,3 +62,27 @@ test("a controller that names a call which is not its own neither rests it nor e
   for (const request of infer.all("bb_infer_request").slice(-2)) await infer.send(inferResult(request));
   await world.end();
 });
+
+test("of a child conversation that has long ended, a reader that missed it gets a snapshot as well (RPL-7, LOG-5)", async () => {
+  const world = new World({ retention: { events: 20, bytes: Infinity } });
+  const ui = await world.join("ui");
+  const infer = await world.join("infer");
+  const turn = async (scope: string, text: string): Promise<void> => {
+    await ui.send(message("go", scope));
+    const request = infer.last("bb_infer_request");
+    await infer.send(...textChunks(request, text), inferResult(request));
+  };
+  await turn("u/~review", "looks right");
+  for (let n = 0; n < 30; n++) await turn("u", `answer ${n}`);
+  for (const [name, scopes] of Object.entries({ all: ["*"], child: ["u/~review"] })) {
+    const back = await world.join("ui", { name }, { resume: "start", scopes });
+    await world.settle();
+    const seen = back.got.filter(({ scope }) => scope === "u/~review");
+    assert.deepEqual(
+      seen.map(({ event_type }) => event_type),
+      ["bb_snapshot"],
+    );
+    assert.match(JSON.stringify(seen), /looks right/);
+  }
+  await world.end({ finished: false });
+});
