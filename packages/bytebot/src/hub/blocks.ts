@@ -1,9 +1,17 @@
-import { BytebotError, isSentDelta, type Block, type Event, type BlockDelta, type InferChunk } from "../wire/index.ts";
+import {
+  BytebotError,
+  isSentDelta,
+  Pieces,
+  type Block,
+  type Event,
+  type BlockDelta,
+  type InferChunk,
+} from "../wire/index.ts";
+import { charactersOf, tooLong } from "./answer.ts";
 import type { Core } from "./core.ts";
 import type { ConnectionId } from "./effects.ts";
 import { mustFitTranscript } from "./fit.ts";
 import type { Conversation, OpenBlock, Phase, Turn } from "./state.ts";
-import { tooLong } from "./xml.ts";
 
 type Inferring = Extract<Phase, { step: "inferring" }>;
 
@@ -58,7 +66,7 @@ export function relay(core: Core, now: number, from: ConnectionId, event: Event)
   if (open?.type !== event.block_type || phase.size + event.delta.length > core.limits.answer) return undefined;
   core.now = phase.heard = now;
   phase.size += event.delta.length;
-  open.text += event.delta;
+  open.said.add(event.delta);
   const shown = stampDelta(conversation!, turn, phase, event);
   shown["ts"] = now;
   return shown;
@@ -71,7 +79,7 @@ function start(core: Core, phase: Inferring, index: number, type: OpenBlock["typ
   if (type === "tool_use" && name === undefined) {
     throw new BytebotError("invalid_event", "infer_chunk: the start of a tool_use block names its tool");
   }
-  const open: OpenBlock = { index, type, text: "" };
+  const open: OpenBlock = { index, type, said: new Pieces() };
   if (name !== undefined) open.name = name;
   if (type === "tool_use") open.callId = core.newId("c");
   phase.open.set(index, open);
@@ -87,7 +95,7 @@ function delta(core: Core, phase: Inferring, event: Extract<InferChunk, { kind: 
   if (open.type !== event.block_type)
     throw new BytebotError("invalid_event", `infer_chunk: block ${event.index} is ${open.type}`);
   count(core, phase, event.delta.length);
-  open.text += event.delta;
+  open.said.add(event.delta);
 }
 
 /** An answer is bounded, whichever way it comes (rule CHK-1). */
@@ -114,8 +122,7 @@ function closed(core: Core, phase: Inferring, event: Extract<InferChunk, { kind:
   const open = phase.open.get(event.index);
   if (event.block) {
     mustFitTranscript(event.block);
-    // What its deltas brought is counted already.
-    if (!open || open.text === "") count(core, phase, JSON.stringify(event.block).length);
+    count(core, phase, charactersOf(event.block, open !== undefined && open.said.text !== ""));
   }
   phase.open.delete(event.index);
   if (open) return whole(open, event.block);
@@ -127,9 +134,10 @@ function closed(core: Core, phase: Inferring, event: Extract<InferChunk, { kind:
 
 /** The block as it is kept: the text folded from its deltas wins; a tool_use gets the Hub's id, the provider's stays as `alias`. */
 export function whole(open: OpenBlock, sent: Block | undefined): Block {
-  if (open.type === "text") return { ...sent, type: "text", text: open.text === "" ? textOf(sent) : open.text };
+  if (open.type === "text")
+    return { ...sent, type: "text", text: open.said.text === "" ? textOf(sent) : open.said.text };
   if (open.type === "thinking")
-    return { ...sent, type: "thinking", thinking: open.text === "" ? thinkingOf(sent) : open.text };
+    return { ...sent, type: "thinking", thinking: open.said.text === "" ? thinkingOf(sent) : open.said.text };
   const alias = sent?.type === "tool_use" && typeof sent.id === "string" ? { alias: sent.id } : {};
   return { ...toolUse(open, sent), ...alias, id: open.callId!, name: open.name ?? "" };
 }
@@ -138,7 +146,7 @@ export function whole(open: OpenBlock, sent: Block | undefined): Block {
 function toolUse(open: OpenBlock, sent: Block | undefined): Extract<Block, { type: "tool_use" }> {
   if (sent?.type === "tool_use" && (sent.input !== undefined || "malformed" in sent))
     return sent as Extract<Block, { type: "tool_use" }>;
-  const text = open.text.trim();
+  const text = open.said.text.trim();
   const base = { type: "tool_use" as const, name: open.name ?? "" };
   if (text === "" || text === "null") return { ...base, input: {} };
   try {
@@ -203,7 +211,8 @@ export function openChunks(conversation: Conversation): Event[] {
   return [...turn.phase.open.values()].flatMap((open) => {
     const place = { event_type: "infer_chunk", index: open.index, block_type: open.type, ...at };
     const begin = { ...place, kind: "block_start", ...(open.name === undefined ? {} : { name: open.name }) };
-    return open.text === "" ? [begin] : [begin, { ...place, kind: "block_delta", delta: open.text }];
+    const delta = open.said.text;
+    return delta === "" ? [begin] : [begin, { ...place, kind: "block_delta", delta }];
   });
 }
 
@@ -212,7 +221,8 @@ export function openChunks(conversation: Conversation): Event[] {
  * call (rule INT-5).
  */
 export function keepSeen(core: Core, conversation: Conversation, turn: Turn, phase: Inferring): Block[] {
-  for (const { index, type, text } of phase.open.values()) {
+  for (const { index, type, said } of phase.open.values()) {
+    const { text } = said;
     if (type !== "text" || text === "") continue;
     const block = { type: "text" as const, text, interrupted: true };
     phase.blocks[index] = block;
@@ -259,5 +269,5 @@ export function finished(
 }
 
 function asOpen(core: Core, block: Block): OpenBlock {
-  return { index: 0, type: "tool_use", name: String(block["name"]), callId: core.newId("c"), text: "" };
+  return { index: 0, type: "tool_use", name: String(block["name"]), callId: core.newId("c"), said: new Pieces() };
 }

@@ -140,6 +140,8 @@ export class Core {
   telemetry: readonly Synced[] = [];
   private list: readonly Synced[] = [];
   private out: Batch[] = [];
+  /** The last batch of each cell in `out`: one step may reach very many. */
+  private readonly last = new Map<string | undefined, Batch>();
   private happened: Happened[] = [];
   /** Conversations of this step's making. */
   private readonly fresh: Conversation[] = [];
@@ -170,11 +172,13 @@ export class Core {
   take(now: number, input: () => void, handle: (happened: Happened) => void): Batch[] {
     this.now = now;
     this.out = [];
+    this.last.clear();
     input();
     for (let next = this.happened.shift(); next; next = this.happened.shift()) handle(next);
     this.dropEmpty();
     const out = this.out;
     this.out = [];
+    this.last.clear();
     return out;
   }
 
@@ -187,7 +191,7 @@ export class Core {
 
   /** Appends what stands for all of the cell so far, as an entry of its own. */
   base(cell: string, events: Event[]): void {
-    this.out.push({ cell, append: events, effects: [], base: true });
+    this.open({ cell, append: events, effects: [], base: true });
   }
 
   /** An effect that waits for all that was appended to its cell before it. */
@@ -371,12 +375,15 @@ export class Core {
 
   /** A batch to add to: the cell's last one, unless an append must not overtake effects that are already in it. */
   private batch(cell: string | undefined, appending: boolean): Batch {
-    const newest = this.out.at(-1);
-    const last = newest?.cell === cell ? newest : this.out.findLast((batch) => batch.cell === cell);
+    const last = this.last.get(cell);
     const full = appending && last !== undefined && last.append.length >= MAX_ENTRY_EVENTS;
     if (last && !full && !(appending && last.effects.length > 0)) return last;
-    const batch: Batch = { cell, append: [], effects: [] };
+    return this.open({ cell, append: [], effects: [] });
+  }
+
+  private open(batch: Batch): Batch {
     this.out.push(batch);
+    this.last.set(batch.cell, batch);
     return batch;
   }
 }

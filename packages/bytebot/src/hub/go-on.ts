@@ -14,7 +14,7 @@ export function goOn(core: Core, happened: Happened): void {
       return all.forEach((conversation) => goOnWaiting(core, conversation, false));
     }
     case "call_ended":
-      stopChildren(core, happened.conversation.scope, happened.call);
+      stopChildren(core, happened.call);
       return allCallsEnded(core, happened.conversation);
     case "approval_answered": {
       const { conversation, call, choice, outcome } = happened;

@@ -12,7 +12,7 @@ import type { Effect } from "./effects.ts";
 import { mustFitTranscript } from "./fit.ts";
 import { asker, forget, remember, seenBefore } from "./seen.ts";
 import { stopConversation } from "./stop.ts";
-import type { Conversation, Input, Synced } from "./state.ts";
+import type { Call, Conversation, Input, Synced } from "./state.ts";
 import { start } from "./turn.ts";
 
 /** What a person sent: logged, acknowledged with its fate, echoed, and one turn at a time (rules INP-1 to INP-4). */
@@ -33,15 +33,7 @@ export function userEvent(core: Core, connection: Synced, event: UserEvent): voi
 
 /** A turn of its own for whoever asks: the owner, or a tool in a call, whose child conversation lies below its scope. */
 export function turnRequest(core: Core, connection: Synced, event: TurnRequest): void {
-  const { kind } = connection.grant;
-  if (kind === "toolsource") {
-    const pending = core.pending.get(event.call_id ?? "");
-    const below =
-      pending && encloses(pending.scope, event.scope) && event.scope.slice(pending.scope.length).startsWith("/~");
-    if (pending?.to !== connection.id || !below) {
-      throw new BytebotError("forbidden", "a tool asks for a turn within its call, in a scope <its own>/~name");
-    }
-  }
+  const call = connection.grant.kind === "toolsource" ? callOf(core, connection, event) : undefined;
   const conversation = core.conversation(event.scope);
   mustFitTranscript(event.content);
   const content: Block[] =
@@ -60,9 +52,20 @@ export function turnRequest(core: Core, connection: Synced, event: TurnRequest):
     id: echo.id,
     event: echo,
     content,
-    requester: { ...asker(connection, event.id), ...(event.call_id ? { callId: event.call_id } : {}) },
+    requester: { ...asker(connection, event.id), ...(call ? { callId: call.id } : {}) },
   };
   accept(core, connection, conversation, input, "queue", undefined);
+  if (call) (call.children ??= new Set()).add(event.scope);
+}
+
+/** The call within which a tool asks. Throws `forbidden` where it is none of its own, or the scope is not below it. */
+function callOf(core: Core, connection: Synced, event: TurnRequest): Call {
+  const pending = core.pending.get(event.call_id ?? "");
+  const call = core.conversations.get(pending?.scope ?? "")?.calls.get(event.call_id ?? "");
+  const below =
+    pending && encloses(pending.scope, event.scope) && event.scope.slice(pending.scope.length).startsWith("/~");
+  if (pending?.to === connection.id && call && below) return call;
+  throw new BytebotError("forbidden", "a tool asks for a turn within its call, in a scope <its own>/~name");
 }
 
 type Mode = NonNullable<UserEvent["mode"]>;

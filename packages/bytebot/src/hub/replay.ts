@@ -1,7 +1,6 @@
 import { setImmediate as turnOfTheLoop } from "node:timers/promises";
-import { cellOf, BytebotError, type Event, type Sync } from "../wire/index.ts";
+import { cellOf, BytebotError, HIGH_WATER, type Event, type Sync } from "../wire/index.ts";
 import { MAX_ENTRY_EVENTS, orderOf, toMark, type Entry, type EventLog } from "../log/index.ts";
-import { mayTouch } from "./grants.ts";
 import type { Outlet } from "./outlet.ts";
 import { emptySnapshot } from "./snapshot.ts";
 import type { Resume, Synced } from "./state.ts";
@@ -50,7 +49,11 @@ export async function replay({ log, reader, outlet, show, shown, caughtUp }: Rea
       if (outlet.isClosed) return;
       after = orderOf(entry.cursor);
       const seen = after === from.order ? from.index : -1;
-      for (const [index, event] of eventsOf(entry, reader)) if (index > seen) show(stamped(event, entry, index));
+      for (const [index, event] of eventsOf(entry, reader)) {
+        if (index > seen) show(stamped(event, entry, index));
+        // An entry of large events is more than a reader may leave unread, however fast it reads.
+        if (outlet.link.buffered >= HIGH_WATER) await outlet.link.drained();
+      }
       await outlet.link.drained();
       if (performance.now() - since < SLICE_MS) continue;
       await turnOfTheLoop();
@@ -63,12 +66,13 @@ export async function replay({ log, reader, outlet, show, shown, caughtUp }: Rea
   }
 }
 
-/** A snapshot is for those who have missed what it stands for; who may see none of it is told that something is missing. */
+/** A snapshot is for those who have missed what it stands for; of a granted scope that it does not name, that something is missing. */
 function eventsOf(entry: Entry & { cell: string }, reader: Synced): [index: number, event: Event][] {
   const events = [...entry.events.entries()];
   if (!entry.gap) return events.filter(([, { event_type }]) => event_type !== "bb_snapshot");
-  if (events.some(([, event]) => mayTouch(reader, String(event["scope"])))) return events;
-  return reader.grant.scopes.filter((scope) => cellOf(scope) === entry.cell).map((scope) => [0, emptySnapshot(scope)]);
+  const told = new Set(events.map(([, event]) => event["scope"]));
+  const untold = reader.grant.scopes.filter((scope) => cellOf(scope) === entry.cell && !told.has(scope));
+  return [...events, ...untold.map((scope): [number, Event] => [0, emptySnapshot(scope)])];
 }
 
 /** As it was when it was committed: the log keeps an event without its place. */

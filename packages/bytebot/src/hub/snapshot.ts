@@ -1,4 +1,4 @@
-import { cellOf, tenantOf, type Event } from "../wire/index.ts";
+import { tenantOf, type Event } from "../wire/index.ts";
 import { MAX_ENTRY_EVENTS } from "../log/index.ts";
 import type { Core } from "./core.ts";
 import { copyMessages } from "./history.ts";
@@ -8,16 +8,16 @@ import type { Call, Conversation, Turn } from "./state.ts";
 const SNAPSHOT_SIZE = 1024 * 1024;
 
 /**
- * Appends what a cell has come to, so that what is below may be trimmed (rule LOG-5): its own conversation, and those
- * below it in which something goes on.
+ * Appends what a cell has come to, so that what is below may be trimmed (rule LOG-5): its own conversation, then those
+ * below it in which something goes on, then the idle ones, the newest first. Of what goes beyond an entry nothing is said.
  */
 export function snapshot(core: Core, cell: string): void {
+  const active = core.active.get(tenantOf(cell)) ?? new Set();
   const own = core.conversations.get(cell);
-  const below = [...(core.active.get(tenantOf(cell)) ?? [])].filter(
-    ({ scope }) => scope !== cell && cellOf(scope) === cell,
-  );
+  const below = [...core.conversations.values()].filter((each) => each.cell === cell && each !== own);
+  const [busy, idle] = [below.filter((each) => active.has(each)), below.filter((each) => !active.has(each)).reverse()];
   const room = new Room();
-  const events = [...(own ? [own] : []), ...below].slice(0, MAX_ENTRY_EVENTS).map((conversation): Event => {
+  const events = [...(own ? [own] : []), ...busy, ...idle].slice(0, MAX_ENTRY_EVENTS).map((conversation): Event => {
     const open = openEvents(conversation);
     const state = { open: room.newest(open), messages: copyMessages(room.newest(conversation.messages)) };
     const more = state.open.length < open.length || state.messages.length < conversation.messages.length;

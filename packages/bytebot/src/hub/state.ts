@@ -4,6 +4,7 @@ import type {
   InputReply,
   Message,
   ModelTool,
+  Pieces,
   StopReason,
   ToolChoice,
   ToolDefinition,
@@ -82,7 +83,8 @@ export interface OpenBlock {
   type: "text" | "thinking" | "tool_use";
   name?: string;
   callId?: string;
-  text: string;
+  /** Its deltas so far. */
+  said: Pieces;
 }
 
 export type CallStatus = "ok" | "error" | "denied" | "cancelled" | "timeout" | "lost";
@@ -103,6 +105,8 @@ export interface Call {
   left: number;
   status?: CallStatus;
   content?: Block[];
+  /** The scopes in which it asked for child turns. */
+  children?: Set<string>;
   /** It was told to stop, and has until then. */
   stopBy?: number;
   /** The owner that asked for it directly. */

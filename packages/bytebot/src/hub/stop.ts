@@ -1,4 +1,3 @@
-import { tenantOf } from "../wire/index.ts";
 import type { Core } from "./core.ts";
 import { cancelQuestions } from "./questions.ts";
 import * as results from "./results.ts";
@@ -32,8 +31,10 @@ export function stopConversation(core: Core, conversation: Conversation, reason:
 }
 
 /** A call has ended, so the child turns that it asked for are of no use any more (rule TRN-12). */
-export function stopChildren(core: Core, scope: string, call: Call): void {
-  for (const conversation of core.active.get(tenantOf(scope)) ?? []) {
+export function stopChildren(core: Core, call: Call): void {
+  for (const scope of call.children ?? []) {
+    const conversation = core.conversations.get(scope);
+    if (!conversation) continue;
     const { turn, queue } = conversation;
     const ofCall = ({ requester }: Input): boolean => requester?.callId === call.id;
     const waiting = queue.filter(ofCall);

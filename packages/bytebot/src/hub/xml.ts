@@ -13,6 +13,7 @@ import {
   type XmlEvent,
 } from "../wire/index.ts";
 import { mustFitTranscript } from "./fit.ts";
+import { charactersOf, tooLong } from "./answer.ts";
 import type { Round, Synced, Tool } from "./state.ts";
 
 type ToolUse = Extract<Block, { type: "tool_use" }>;
@@ -115,15 +116,18 @@ export class XmlAnswer {
     this.limit = limit;
   }
 
-  /** Throws `invalid_event` for a chunk that does not fit, `too_large` beyond the limit; it then changed nothing. */
+  /**
+   * Throws `invalid_event` for a chunk that does not fit, `too_large` for the first beyond the limit; it then changed
+   * nothing. What is on its way behind that one all the same is no new mistake, and passed over.
+   */
   chunks(event: InferChunk): InferChunk[] {
+    if (this.size > this.limit) return [];
     switch (event.kind) {
       case "block_start":
+        this.mustBeNew(event.index, event.block_type);
         return this.begin(event.index, event.block_type);
-      case "block_delta": {
-        const begun = this.current?.index === event.index ? [] : this.begin(event.index, event.block_type);
-        return [...begun, ...this.delta(event.block_type, event.delta)];
-      }
+      case "block_delta":
+        return this.delta(event.index, event.block_type, event.delta);
       case "block_stop":
         return this.stop(event.index, event.block);
       case "loop_done":
@@ -137,10 +141,13 @@ export class XmlAnswer {
     return [...whole, ...this.close(), ...this.read(this.parser.end())];
   }
 
-  private begin(index: number, type: BlockType): InferChunk[] {
+  private mustBeNew(index: number, type: Block["type"]): void {
     if (type === "tool_use") throw noNativeCalls();
     if (this.seen.has(index))
       throw new BytebotError("invalid_event", `infer_chunk: block ${index} was started already`);
+  }
+
+  private begin(index: number, type: BlockType): InferChunk[] {
     const closed = this.close();
     this.seen.add(index);
     this.current = { index, type, at: undefined, pieces: false };
@@ -151,26 +158,31 @@ export class XmlAnswer {
     return [...closed, { ...CHUNK, kind: "block_start", index: this.current.at, block_type: type }];
   }
 
-  private delta(type: BlockType, delta: string): InferChunk[] {
-    const { current } = this;
-    if (!current || current.type !== type) {
-      throw new BytebotError("invalid_event", `infer_chunk: block ${current?.index} is ${current?.type}`);
-    }
+  private delta(index: number, type: BlockType, delta: string): InferChunk[] {
+    const goesOn = this.current?.index === index;
+    if (!goesOn) this.mustBeNew(index, type);
+    else if (this.current!.type !== type)
+      throw new BytebotError("invalid_event", `infer_chunk: block ${index} is ${this.current!.type}`);
     this.count(delta.length);
+    const begun = goesOn ? [] : this.begin(index, type);
+    const current = this.current!;
     current.pieces = true;
-    if (type === "text") return this.read(this.parser.push(delta));
-    return current.at === undefined ? [] : [deltaOf(current.at, type, delta)];
+    if (type === "text") return [...begun, ...this.read(this.parser.push(delta))];
+    return current.at === undefined ? begun : [...begun, deltaOf(current.at, type, delta)];
   }
 
   private stop(index: number, block: Block | undefined): InferChunk[] {
-    if (block?.type === "tool_use") throw noNativeCalls();
-    if (this.current?.index === index) return this.close(block);
-    if (!block) throw new BytebotError("invalid_event", `infer_chunk: block ${index} is not open`);
+    const current = this.current?.index === index ? this.current : undefined;
+    if (!block) {
+      if (!current) throw new BytebotError("invalid_event", `infer_chunk: block ${index} is not open`);
+      return this.close();
+    }
+    if (block.type === "tool_use") throw noNativeCalls();
+    if (!current) this.mustBeNew(index, block.type);
+    this.count(charactersOf(block, current?.pieces === true));
+    if (current) return this.close(block);
     if (block.type === "text" || block.type === "thinking")
       return [...this.begin(index, block.type), ...this.close(block)];
-    if (this.seen.has(index))
-      throw new BytebotError("invalid_event", `infer_chunk: block ${index} was started already`);
-    this.count(JSON.stringify(block).length);
     const closed = this.close();
     this.seen.add(index);
     this.parser.other();
@@ -182,7 +194,6 @@ export class XmlAnswer {
     const { current } = this;
     if (!current) return [];
     const { type, pieces } = current;
-    if (block && !pieces) this.count(JSON.stringify(block).length);
     if (type === "thinking") {
       this.current = undefined;
       return current.at === undefined ? [] : [stopOf(current.at, block)];
@@ -232,10 +243,6 @@ export class XmlAnswer {
     this.call = this.next++;
     return [...ended, { ...CHUNK, kind: "block_start", index: this.call, block_type: "tool_use", name }];
   }
-}
-
-export function tooLong(limit: number): BytebotError {
-  return new BytebotError("too_large", `the answer is over ${limit} characters: what comes now is not kept`);
 }
 
 const CHUNK = { event_type: "infer_chunk" } as const;

@@ -12,6 +12,7 @@ export * from "./events/index.ts";
 export * from "./framer.ts";
 export * from "./kinds.ts";
 export * from "./limits.ts";
+export { Pieces } from "./pieces.ts";
 export * from "./scope.ts";
 export * from "./shorten.ts";
 export * from "./validate.ts";

@@ -305,7 +305,7 @@ test("beyond the limit of an answer nothing more is taken, so that no call loses
   );
   assert.deepEqual(
     all.infer.all("bb_error").map(({ code }) => code),
-    ["too_large", "too_large"],
+    ["too_large"],
   );
   assert.equal(all.source.all("bb_tool_call_request").length, 0);
   assert.match(said(request(all.infer)), /not whole/);

@@ -1,3 +1,4 @@
+import { Pieces } from "../pieces.ts";
 import { Malformed, parseJson, skipWhite, toolName, type CallReader, type CallSink } from "./call.ts";
 import { isObject } from "./schema.ts";
 import { Tags } from "./seek.ts";
@@ -14,7 +15,7 @@ const NO_OBJECT = 'a call is {"name":…,"arguments":{…}} between its tags';
 export class ObjectReader implements CallReader {
   private state: "before" | "object" | "after" = "before";
   private held = "";
-  private body = "";
+  private body = new Pieces();
   private depth = 0;
   private inString = false;
   private escaped = false;
@@ -81,12 +82,12 @@ export class ObjectReader implements CallReader {
         this.depth--;
         if (this.depth > 0) continue;
         this.memberEnds(text.slice(argumentsAt, at));
-        this.body += text.slice(0, at + 1);
+        this.body.add(text.slice(0, at + 1));
         this.objectEnds();
         return text.slice(at + 1);
       }
     }
-    this.body += text;
+    this.body.add(text);
     if (this.inString && this.depth === 1) this.token += text.slice(tokenAt);
     this.passArguments(text.slice(argumentsAt));
     return "";
@@ -121,11 +122,11 @@ export class ObjectReader implements CallReader {
   }
 
   private objectEnds(): void {
-    const call = parseJson(this.body, "the call");
+    const call = parseJson(this.body.text, "the call");
     if (!isObject(call) || typeof call["name"] !== "string" || !isObject(call["arguments"])) {
       throw new Malformed(NO_OBJECT);
     }
-    this.body = "";
+    this.body = new Pieces();
     this.state = "after";
   }
 

@@ -1,3 +1,4 @@
+import { Pieces } from "../pieces.ts";
 import { Malformed, parseJson, skipWhite, whiteTail } from "./call.ts";
 import type { Escapes } from "./escape.ts";
 import { typeOf, type ValueKind } from "./schema.ts";
@@ -7,7 +8,7 @@ import { typeOf, type ValueKind } from "./schema.ts";
  * whole. `framed`: one line break after the opening tag and one before the closing tag are not part of it.
  */
 export class Value {
-  private text = "";
+  private readonly said = new Pieces();
   /** A framed value's line break that may be its last. */
   private lineBreak = "";
   private empty = true;
@@ -36,17 +37,18 @@ export class Value {
       if (this.lineBreak !== "") text = text.slice(0, -1);
     }
     if (this.kind.read === "raw") this.emit(JSON.stringify(text).slice(1, -1));
-    else this.text += text;
+    else this.said.add(text);
   }
 
   end(): void {
     const { kind } = this;
     if (kind.read === "raw") return this.emit('"');
-    const json = this.text.slice(skipWhite(this.text), whiteTail(this.text));
+    const { text } = this.said;
+    const json = text.slice(skipWhite(text), whiteTail(text));
     if (kind.read === "json" || fits(json, kind.types)) {
       parseJson(json, `the value of the parameter ${JSON.stringify(this.key.slice(0, 64))}`);
       this.emit(json);
-    } else this.emit(JSON.stringify(this.escapes.unescape(this.text)));
+    } else this.emit(JSON.stringify(this.escapes.unescape(text)));
   }
 }
 
