@@ -131,15 +131,14 @@ export function whole(open: OpenBlock, sent: Block | undefined): Block {
   if (open.type === "thinking")
     return { ...sent, type: "thinking", thinking: open.text === "" ? thinkingOf(sent) : open.text };
   const alias = sent?.type === "tool_use" && typeof sent.id === "string" ? { alias: sent.id } : {};
-  return { ...toolUse(open, sent), ...alias, id: open.callId!, name: open.name ?? "" };
+  return { ...toolUse(open, sent), ...alias, id: open.callId!, name: open.name! };
 }
 
 /** The arguments: as the infer parsed them, else from the deltas; what is no JSON is kept as `malformed` and never runs. */
 function toolUse(open: OpenBlock, sent: Block | undefined): Extract<Block, { type: "tool_use" }> {
-  if (sent?.type === "tool_use" && (sent.input !== undefined || "malformed" in sent))
-    return sent as Extract<Block, { type: "tool_use" }>;
+  if (sent?.type === "tool_use") return sent as Extract<Block, { type: "tool_use" }>;
   const text = open.text.trim();
-  const base = { type: "tool_use" as const, name: open.name ?? "" };
+  const base = { type: "tool_use" as const, name: open.name! };
   if (text === "" || text === "null") return { ...base, input: {} };
   try {
     const input: unknown = JSON.parse(text);
