@@ -139,7 +139,7 @@ export function whole(open: OpenBlock, sent: Block | undefined): Block {
   if (open.type === "thinking")
     return { ...sent, type: "thinking", thinking: open.said.text === "" ? thinkingOf(sent) : open.said.text };
   const alias = sent?.type === "tool_use" && typeof sent.id === "string" ? { alias: sent.id } : {};
-  return { ...toolUse(open, sent), ...alias, id: open.callId!, name: open.name ?? "" };
+  return { ...toolUse(open, sent), ...alias, id: open.callId!, name: open.name! };
 }
 
 /** The arguments: as the infer parsed them, else from the deltas; what is no JSON is kept as `malformed` and never runs. */

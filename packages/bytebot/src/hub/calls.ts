@@ -90,21 +90,16 @@ export function approvalGiven(
   choice: string,
   outcome: string,
 ): void {
+  // Where its question was cancelled, the call has ended with it, or before.
   if (call.state !== "asking") return;
-  const { tool } = call;
+  const tool = call.tool!;
   // What the person approved is the definition they saw.
-  const server = tool && isCurrent(core, tool) ? servedBy(core, tool.componentId) : undefined;
-  if (choice === "scope" && tool)
+  const server = isCurrent(core, tool) ? servedBy(core, tool.componentId) : undefined;
+  if (choice === "scope")
     conversation.approved.set(approvalKey(tool, call.input), core.now + core.limits.approvalMs);
   if (choice !== "once" && choice !== "scope") {
-    const why = { expired: "Nobody answered whether it may run.", cancelled: "Interrupted before it ran." }[outcome];
-    refused(
-      core,
-      conversation,
-      call,
-      outcome === "cancelled" ? "cancelled" : "denied",
-      why ?? "The person did not allow this call.",
-    );
+    const why = outcome === "expired" ? "Nobody answered whether it may run." : "The person did not allow this call.";
+    refused(core, conversation, call, "denied", why);
   } else if (server) run(core, conversation, call, server);
   else refused(core, conversation, call, "error", removed(call, "was asked for"));
 }
@@ -121,7 +116,8 @@ export function runNext(core: Core, conversation: Conversation): void {
   const [first, second] = [...conversation.calls.values()].filter(({ state }) => state === "queued");
   if (!first) return;
   if (second) core.tenants.wait(conversation, "call");
-  const server = first.tool && isCurrent(core, first.tool) ? servedBy(core, first.tool.componentId) : undefined;
+  const tool = first.tool!;
+  const server = isCurrent(core, tool) ? servedBy(core, tool.componentId) : undefined;
   if (server) runNow(core, conversation, first, server);
   else refused(core, conversation, first, "error", removed(first, "was offered"));
 }

@@ -147,15 +147,12 @@ export class Cells {
     cell.events += events.length;
     for (const line of lines) cell.size += line.length;
     cell.state = "busy";
-    const place = this.log.append(cell.name, pos, entry);
-    // A log that has it at once costs no turn of the event loop.
-    if (!(place instanceof Promise)) return this.committed(cell, batches, events, place);
-    const committed = (late: Place): void => {
-      this.committed(cell, batches, events, late);
+    const committed = (place: Place): void => {
+      this.committed(cell, batches, events, place);
       this.pump(cell);
     };
     const refused = (error: unknown): void => this.giveUp(cell, batches, BytebotError.from(error));
-    place.then(committed, (error: unknown) => {
+    Promise.resolve(this.log.append(cell.name, pos, entry)).then(committed, (error: unknown) => {
       this.again(cell, pos, entry, error).then(committed, refused);
     });
   }

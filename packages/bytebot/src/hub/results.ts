@@ -153,7 +153,7 @@ export function linkLost(core: Core, conversation: Conversation, call: Call): vo
 }
 
 function lost(core: Core, conversation: Conversation, call: Call): void {
-  const from = call.tool?.component ?? "the tool";
+  const from = call.tool!.component;
   end(
     core,
     conversation,
@@ -164,8 +164,9 @@ function lost(core: Core, conversation: Conversation, call: Call): void {
   );
 }
 
+/** Of a call that runs. */
 export function cancel(core: Core, conversation: Conversation, call: Call, reason: string): void {
-  if (call.state === "running" && call.to) core.cancel(conversation.scope, call.to, call.id, reason);
+  core.cancel(conversation.scope, call.to!, call.id, reason);
 }
 
 /** Nothing was asked of its tool yet. */
@@ -182,7 +183,6 @@ export function stop(core: Core, conversation: Conversation, call: Call, reason:
 
 /** The grace is over. */
 export function unanswered(core: Core, conversation: Conversation, call: Call): void {
-  if (call.state === "done") return;
   end(
     core,
     conversation,

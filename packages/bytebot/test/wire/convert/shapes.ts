@@ -5,8 +5,10 @@ import type { Block, Message, OpenaiMessage, OpenaiPart } from "../../../src/wir
 const words = fc.string({ minLength: 1, maxLength: 12, unit: "grapheme" }).filter((text) => /\S/.test(text));
 const base64 = fc.base64String({ minLength: 4, maxLength: 12 });
 const name = fc.stringMatching(/^[A-Za-z0-9_-]{1,12}$/);
+/** No event may have the key "constructor". */
+const key = name.filter((text) => !["constructor", "prototype", "__proto__"].includes(text));
 const json = fc
-  .dictionary(name, fc.oneof(fc.integer(), words, fc.boolean(), fc.array(fc.integer(), { maxLength: 3 })), {
+  .dictionary(key, fc.oneof(fc.integer(), words, fc.boolean(), fc.array(fc.integer(), { maxLength: 3 })), {
     maxKeys: 3,
   })
   .map((value) => JSON.parse(JSON.stringify(value)) as Record<string, unknown>);
