@@ -9,12 +9,24 @@ import { length } from "./length.ts";
 import { many } from "./many.ts";
 import type { Measure } from "./measure.ts";
 import { relay } from "./relay.ts";
+import { relayHttp } from "./relay-http.ts";
 import { type Rounds, table } from "./table.ts";
 import { tool } from "./tool.ts";
+import { toolHttp } from "./tool-http.ts";
 import type { Figure } from "./work.ts";
 
 /** A file a goal. */
-const MEASURES: Record<string, Measure> = { relay, tool, first, many, inproc, length, idle };
+const MEASURES: Record<string, Measure> = {
+  relay,
+  tool,
+  first,
+  many,
+  inproc,
+  length,
+  idle,
+  "tool-http": toolHttp,
+  "relay-http": relayHttp,
+};
 const DEADLINE_MS = 60_000; // one run of one contender; minutes above what a slow machine needs
 
 const { values, positionals } = parseArgs({
