@@ -3,13 +3,15 @@ import { once } from "node:events";
 import { Agent, request, type IncomingMessage } from "node:http";
 import { readLines, startChild } from "./lines.ts";
 
-/** A child that serves HTTP: it says at which URL in its first line, and ends as any child does. */
+/** A child that serves HTTP: its first line says at which URL; `next` is what it says next. It ends as any child does. */
 export async function startServer(name: string, signal: AbortSignal, ...options: string[]) {
   const child = startChild(name, signal, ...options);
-  const said = Promise.withResolvers<string>();
-  readLines<{ url: string }>(child.stdout, ({ url }) => said.resolve(url));
+  let waiting: (value: unknown) => void = () => {};
+  const next = <T>() => new Promise<T>((resolve) => (waiting = resolve as (value: unknown) => void));
+  readLines<unknown>(child.stdout, (value) => waiting(value));
   try {
-    return { ...child, url: await Promise.race([said.promise, child.gone]) };
+    const { url } = await Promise.race([next<{ url: string }>(), child.gone]);
+    return { ...child, url, next };
   } catch (error) {
     await child[Symbol.asyncDispose]();
     throw error;

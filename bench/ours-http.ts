@@ -4,6 +4,7 @@ import { ByteBot } from "bytebot";
 import type { OverHttp } from "./children/over-http.ts";
 import { startServer } from "./http.ts";
 import { childPath, startChild } from "./lines.ts";
+import { QUOTAS } from "./ours.ts";
 import { openReport } from "./report.ts";
 import { callWork, type Figure, HTTP_CALLS, MEASURED, micros } from "./work.ts";
 
@@ -19,7 +20,7 @@ const startTools = (signal: AbortSignal) => {
 export async function toolByCaller(signal: AbortSignal): Promise<Figure> {
   await using tools = await startTools(signal);
   return await throughDialIn(MEASURED.httpTool, signal, {
-    hub: new ByteBot({ policy }),
+    hub: new ByteBot({ policy, quotas: QUOTAS }),
     attach: (hub) => hub.attach({ ref: tools.url, token: TOKEN }),
     component: "caller",
     opts: { http: true },
@@ -29,7 +30,7 @@ export async function toolByCaller(signal: AbortSignal): Promise<Figure> {
 /** The app itself calls a toolsource that is dialled. */
 export async function toolByApp(signal: AbortSignal): Promise<Figure> {
   await using tools = await startTools(signal);
-  await using hub = new ByteBot({ policy });
+  await using hub = new ByteBot({ policy, quotas: QUOTAS });
   hub.attach({ ref: tools.url, token: TOKEN });
   await hub.start();
   const call = async (text: string, lane: number) => {
@@ -44,7 +45,7 @@ export async function toolByApp(signal: AbortSignal): Promise<Figure> {
 /** An infer's chunks, over stdio, to a UI that dials in: the UI asks for the turns and keeps the clock. */
 export function relayToDialIn(format: "ndjson" | "sse", signal: AbortSignal): Promise<Figure> {
   return throughDialIn(MEASURED.relay, signal, {
-    hub: new ByteBot(),
+    hub: new ByteBot({ quotas: QUOTAS }),
     attach: (hub) => hub.attachInfer({ ref: childPath("infer") }, { primary: true }),
     component: "ui",
     format,
