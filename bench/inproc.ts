@@ -3,6 +3,7 @@ import { performance } from "node:perf_hooks";
 import { ByteBot } from "bytebot";
 import * as bb from "bytebot/sdk";
 import type { Measure } from "./measure.ts";
+import { QUOTAS } from "./ours.ts";
 import { type Figure, micros } from "./work.ts";
 
 const IN_FLIGHT = 100;
@@ -10,8 +11,7 @@ const TURNS = 10_000;
 
 /** An app with an infer in its own process, which answers at once; `turn` runs one. */
 export async function openInproc() {
-  // All of the load is one tenant's, and more than a tenant may have.
-  const hub = new ByteBot({ quotas: { events: 1_000_000, inferences: IN_FLIGHT } });
+  const hub = new ByteBot({ quotas: QUOTAS });
   const infer = async () => {
     const satellite = await bb.sync({ kind: "infer", primary: true });
     satellite.onInfer(async (_request, reply) => {

@@ -37,8 +37,11 @@ export function writeLines(output: Writable): (value: object) => void {
 export const childPath = (name: string): string => fileURLToPath(new URL(`./children/${name}`, import.meta.url));
 
 /** A child on a pipe. It ends when its stdin ends (dispose) or `signal` aborts; `gone` rejects if it ends before. */
-export function startChild(name: string, signal: AbortSignal) {
-  const child = spawn(process.execPath, [childPath(name)], { stdio: ["pipe", "pipe", "inherit"], signal });
+export function startChild(name: string, signal: AbortSignal, ...options: string[]) {
+  const command = [...options.filter((each) => each.startsWith("--")), childPath(name)];
+  const args = options.filter((each) => !each.startsWith("--"));
+  const stdio = ["pipe", "pipe", "inherit"] as const;
+  const child = spawn(process.execPath, [...command, ...args], { stdio: [...stdio], signal });
   let disposed = false;
   const exit = new Promise<string>((resolve) => {
     child.once("error", (error) => resolve(error.message));

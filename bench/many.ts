@@ -2,6 +2,7 @@
 import { ByteBot } from "bytebot";
 import { childPath, readLines, startChild, writeLines } from "./lines.ts";
 import type { Measure } from "./measure.ts";
+import { QUOTAS } from "./ours.ts";
 import { MEASURED_EVENTS, RATE, scopeOf, SCOPES, STREAMS, streamOf } from "./pace.ts";
 import { openReport } from "./report.ts";
 import { type Figure, micros } from "./work.ts";
@@ -9,7 +10,7 @@ import { type Figure, micros } from "./work.ts";
 const streams = Array.from({ length: STREAMS }, (_, number) => number);
 
 /** The slowest stream counts. `cpu`: µs of this process for the measured events. */
-function slowest(figures: Figure[], cpu: number): Figure {
+export function slowest(figures: Figure[], cpu: number): Figure {
   const worst = (key: string) => Math.max(...figures.map((figure) => figure[key] ?? NaN));
   const core = cpu / 1e6 / (MEASURED_EVENTS / RATE);
   return { p50_us: worst("p50_us"), p99_us: worst("p99_us"), core_percent: core * 100 };
@@ -21,14 +22,18 @@ async function throughHub(signal: AbortSignal): Promise<Figure> {
   await using open = new AsyncDisposableStack();
   const reports = await Promise.all(streams.map(() => openReport(begin, signal)));
   for (const report of reports) open.use(report);
-  const hub = open.use(new ByteBot({ quotas: { inferences: SCOPES } }));
+  const hub = open.use(new ByteBot({ quotas: QUOTAS }));
   hub.attachInfer({ ref: childPath("many-infer") }, { primary: true });
   for (const [stream, { port }] of reports.entries())
     hub.attach({ ref: childPath("many-ui"), name: `ui-${stream}`, opts: { report: port, scope: `u_${stream}` } });
   await hub.start();
-  const asked = Array.from({ length: SCOPES }, (_, number) => hub.send(scopeOf(number), "go"));
-  await Promise.all(asked);
+  await ask(hub);
   return slowest(await Promise.all(reports.map(({ figure }) => figure)), micros(cpu));
+}
+
+/** A question in each conversation. */
+export async function ask(hub: ByteBot): Promise<void> {
+  await Promise.all(Array.from({ length: SCOPES }, (_, number) => hub.send(scopeOf(number), "go")));
 }
 
 /** Parsed, routed by scope, written again: no check, no log, no order to keep. */

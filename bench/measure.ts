@@ -11,7 +11,8 @@ export interface Column {
 
 export interface Contender {
   name: string;
-  role: "floor" | "peer" | "ours"; // one contender of a measure is ours
+  /** One contender of a measure is ours, which the others are compared to; `also`: ours in another form. */
+  role: "floor" | "peer" | "ours" | "also";
   /** What the comparison should give, by column key; ours: what the figure itself should be. Printed, never enforced. */
   goals?: Record<string, string>;
   /** One run, on fresh processes that have ended when it settles. `signal` is its deadline. */

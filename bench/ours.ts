@@ -1,8 +1,12 @@
 /** ByteBot: the Hub in this process, between two stdio children. Every check is on; the log is the memory engine. */
 import { ByteBot } from "bytebot";
 import { childPath } from "./lines.ts";
+import { SCOPES } from "./pace.ts";
 import { openReport } from "./report.ts";
 import { type Figure, IN_FLIGHT, LENGTH_CHUNKS, MEASURED, micros } from "./work.ts";
+
+/** All of a load is one tenant's or a few, and more than a tenant may have. */
+export const QUOTAS = { events: 1_000_000, calls: IN_FLIGHT, inferences: SCOPES, conversations: 1_000_000 };
 
 /** An infer's chunks to a UI: the UI asks for the turns and keeps the clock. */
 export function relayThroughHub(signal: AbortSignal): Promise<Figure> {
@@ -45,8 +49,7 @@ async function throughHub(
 ): Promise<Figure> {
   let cpu = process.cpuUsage();
   await using report = await openReport(() => (cpu = process.cpuUsage()), signal);
-  // All of the load is one tenant's, and more than a tenant may have.
-  await using hub = new ByteBot({ quotas: { events: 1_000_000, calls: IN_FLIGHT } });
+  await using hub = new ByteBot({ quotas: QUOTAS });
   attach(hub, { report: report.port });
   await hub.start();
   const figure = await report.figure;

@@ -7,14 +7,30 @@ import { idle } from "./idle.ts";
 import { inproc } from "./inproc.ts";
 import { length } from "./length.ts";
 import { many } from "./many.ts";
+import { manyHttp } from "./many-http.ts";
 import type { Measure } from "./measure.ts";
 import { relay } from "./relay.ts";
+import { relayHttp } from "./relay-http.ts";
 import { type Rounds, table } from "./table.ts";
+import { idleStreams } from "./streams.ts";
 import { tool } from "./tool.ts";
+import { toolHttp } from "./tool-http.ts";
 import type { Figure } from "./work.ts";
 
 /** A file a goal. */
-const MEASURES: Record<string, Measure> = { relay, tool, first, many, inproc, length, idle };
+const MEASURES: Record<string, Measure> = {
+  relay,
+  tool,
+  first,
+  many,
+  inproc,
+  length,
+  idle,
+  "tool-http": toolHttp,
+  "relay-http": relayHttp,
+  "many-http": manyHttp,
+  streams: idleStreams,
+};
 const DEADLINE_MS = 60_000; // one run of one contender; minutes above what a slow machine needs
 
 const { values, positionals } = parseArgs({

@@ -8,11 +8,12 @@ export type Rounds = Array<Array<Figure | Error>>;
 export function table({ columns, contenders }: Measure, rounds: Rounds): string {
   const ours = contenders.findIndex(({ role }) => role === "ours");
   const rows = contenders.map(({ name, role, goals = {} }, index) => [
-    role === "ours" ? `**${name}**` : name,
-    role,
+    role === "ours" || role === "also" ? `**${name}**` : name,
+    role === "also" ? "ours" : role,
     ...columns.flatMap((column) => {
       const figures = rounds.map((row) => value(row[index], column));
-      if (index === ours) return [spread(figures), goals[column.key] ? `(${goals[column.key]})` : ""];
+      if (role === "ours" || role === "also")
+        return [spread(figures), goals[column.key] ? `(${goals[column.key]})` : ""];
       const compared = rounds.map((row) => compare(value(row[ours], column), value(row[index], column), column));
       return [spread(figures), comparison(compared, column, goals[column.key])];
     }),

@@ -6,7 +6,7 @@ import { StdioClientTransport as StdioV1 } from "@modelcontextprotocol/sdk/clien
 import { childPath, readLines, startChild, writeLines } from "./lines.ts";
 import type { Measure } from "./measure.ts";
 import { toolThroughHub } from "./ours.ts";
-import { callWork, type Figure } from "./work.ts";
+import { CALLS, callWork, type Figure } from "./work.ts";
 
 async function echo(signal: AbortSignal): Promise<Figure> {
   await using child = startChild("lines-echo.ts", signal);
@@ -31,14 +31,15 @@ async function echo(signal: AbortSignal): Promise<Figure> {
  * The part both major versions share. The deadline closes the client, which rejects its calls: a signal on each call
  * slows the v1 SDK several times over, because it keeps a listener for each.
  */
-async function mcp(client: ClientV1 | ClientV2, signal: AbortSignal): Promise<Figure> {
+export async function mcp(client: ClientV1 | ClientV2, signal: AbortSignal, calls = CALLS): Promise<Figure> {
   const close = () => void client.close();
   signal.addEventListener("abort", close);
   try {
-    return await callWork(async (text) => {
+    const call = async (text: string) => {
       const { content } = await client.callTool({ name: "echo", arguments: { text } });
       return (content as [{ text: string }])[0].text;
-    });
+    };
+    return await callWork(call, undefined, calls);
   } finally {
     signal.removeEventListener("abort", close);
     await client.close();

@@ -11,10 +11,12 @@ export const CHUNKS = 20_000; // a turn
 export const TURNS = 5; // measured, after one to warm up
 export const LENGTH_CHUNKS = 100_000; // of turns of any length
 export const BATCH = 100; // chunks a producer hands over before it yields to its event loop
+export const BLOCK = 1_000; // chunks of one text: about what a long answer has
 export const DELTA = "a few tokens ok "; // one chunk's text, 16 bytes
 export const IN_FLIGHT = 100;
-const SEQUENTIAL_CALLS = 2_000;
-const PIPELINED_CALLS = 20_000;
+/** Tool calls one after the other, and with 100 in flight; over HTTP fewer, as some peers take ten times as long. */
+export const CALLS = { sequential: 2_000, pipelined: 20_000 };
+export const HTTP_CALLS = { sequential: 500, pipelined: 2_000 };
 
 /** One chunk as a Hub delivers it: 215 bytes or so as a line. */
 export const chunkEvent = (n: number) => ({
@@ -98,6 +100,7 @@ export function percentiles(times: number[]): { p50_us: number; p99_us: number }
 export async function callWork(
   call: (text: string, lane: number) => Promise<string>,
   begin: () => void = () => {},
+  calls = CALLS,
 ): Promise<Figure> {
   let made = 0;
   const checked = async (lane: number) => {
@@ -105,40 +108,40 @@ export async function callWork(
     const answer = await call(text, lane);
     if (answer !== text) throw new Error(`the echo tool answered ${JSON.stringify(answer)} to ${JSON.stringify(text)}`);
   };
-  const sequential = async (calls: number) => {
+  const sequential = async (count: number) => {
     const times: number[] = [];
-    for (let i = 0; i < calls; i++) {
+    for (let i = 0; i < count; i++) {
       const started = performance.now();
       await checked(0);
       times.push((performance.now() - started) * 1e3);
     }
     return percentiles(times);
   };
-  const pipelined = async (calls: number) => {
-    const until = made + calls;
+  const pipelined = async (count: number) => {
+    const until = made + count;
     const lane = async (_: unknown, number: number) => {
       while (made < until) await checked(number);
     };
     await Promise.all(Array.from({ length: IN_FLIGHT }, lane));
   };
 
-  await sequential(SEQUENTIAL_CALLS / 4);
-  const latency = await sequential(SEQUENTIAL_CALLS);
-  await pipelined(PIPELINED_CALLS / 4);
+  await sequential(calls.sequential / 4);
+  const latency = await sequential(calls.sequential);
+  await pipelined(calls.pipelined / 4);
   begin();
   const cpu = process.cpuUsage();
   const started = performance.now();
-  await pipelined(PIPELINED_CALLS);
+  await pipelined(calls.pipelined);
   const seconds = (performance.now() - started) / 1e3;
   return {
     ...latency,
-    calls_per_s: PIPELINED_CALLS / seconds,
-    cpu_us: micros(cpu) / PIPELINED_CALLS,
+    calls_per_s: calls.pipelined / seconds,
+    cpu_us: micros(cpu) / calls.pipelined,
   };
 }
 
 /** Events or calls that a figure's `cpu_us` is spread over: for a Hub, whose CPU is read from outside the work. */
-export const MEASURED = { relay: TURNS * CHUNKS, tool: PIPELINED_CALLS };
+export const MEASURED = { relay: TURNS * CHUNKS, tool: CALLS.pipelined, httpTool: HTTP_CALLS.pipelined };
 
 /** CPU µs of this process, user and system, since `start`. */
 export const micros = (start: NodeJS.CpuUsage): number => {

@@ -3,7 +3,7 @@ import * as bb from "bytebot/sdk";
 import { reader } from "../../pace.ts";
 import { reportTo } from "../../report.ts";
 
-await bb.run(async ({ opts }) => {
+export const main: bb.Main = async ({ opts }) => {
   const scopes = [String(opts["scope"])];
   const ui = await bb.sync({ kind: "ui", scopes, types: ["infer_chunk"] });
   await reportTo(opts["report"], (begin) => {
@@ -14,4 +14,6 @@ await bb.run(async ({ opts }) => {
     ui.start().catch((error: unknown) => console.error(error));
     return figure;
   });
-});
+};
+
+await bb.run(main);

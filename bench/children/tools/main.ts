@@ -2,9 +2,11 @@
 import * as bb from "bytebot/sdk";
 import { z } from "zod";
 
-await bb.run(async () => {
+export const main: bb.Main = async () => {
   const source = await bb.sync({ kind: "toolsource" });
   const echo = { name: "echo", description: "Says it again", input: z.object({ text: z.string() }) };
   source.tool(bb.defineTool({ ...echo, run: ({ text }) => text }));
   await source.start();
-});
+};
+
+await bb.run(main);

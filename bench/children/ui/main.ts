@@ -3,7 +3,7 @@ import * as bb from "bytebot/sdk";
 import { reportTo } from "../../report.ts";
 import { firstWork, relayWork } from "../../work.ts";
 
-await bb.run(async ({ opts }) => {
+export const main: bb.Main = async ({ opts }) => {
   const ui = await bb.sync({ kind: "ui", inputCapable: true, primary: true });
   let chunk: (delta: string) => void = () => {};
   let done: (error?: Error) => void;
@@ -37,4 +37,6 @@ await bb.run(async ({ opts }) => {
     );
   });
   await closed;
-});
+};
+
+await bb.run(main);

@@ -41,6 +41,7 @@ export async function serve(
   if (isWide(options) && options.https !== true) {
     report(`${options.host} is reachable from other machines, and HTTP is not encrypted: put TLS in front of it`);
   }
+  if (options.connections !== undefined) dialIns.endpoint.connections = options.connections;
   const wrong = new WrongTries(report);
   return listenHttp(options, async (path, request, response, query) => {
     if (path === "/browser/session") return openSession(request, response, credentials, wrong, options.https === true);

@@ -6,7 +6,8 @@ import { NDJSON, statusOf } from "./headers.ts";
 /** Answers a request with lines, once. */
 export function answer(response: ServerResponse, status: number, lines: string): void {
   if (response.destroyed || response.headersSent) return;
-  response.writeHead(status, { "content-type": NDJSON, "cache-control": "no-store" });
+  const length = Buffer.byteLength(lines);
+  response.writeHead(status, { "content-type": NDJSON, "cache-control": "no-store", "content-length": length });
   response.end(lines);
 }
 

@@ -5,10 +5,9 @@ import type { Receiver } from "../link.ts";
 import { BATCH, CONNECTION, isLines, RECEIVED, SSE } from "./headers.ts";
 import { answer, refuse, refuseForm } from "./answer.ts";
 import { ServedLink } from "./served.ts";
+import { MAX_CONNECTIONS } from "./server.ts";
 
 const ID = /^[\x21-\x7e]{1,128}$/;
-/** Connections that are there or may return, of all credentials. */
-const MAX_SESSIONS = 1000;
 
 export interface EndpointOptions<Who> {
   /** Which request begins a connection: the Hub's GET of a satellite's stream, or a satellite's POST of its bb_sync to the Hub. */
@@ -28,6 +27,8 @@ interface Session<Who> {
 
 /** `/stream` and `/inbox` for one kind of peer: finds the connection a request belongs to, or begins one. */
 export class Endpoint<Who> {
+  /** The most connections that may be there or return, of all credentials together. */
+  connections = MAX_CONNECTIONS;
   private readonly options: EndpointOptions<Who>;
   private readonly sessions = new Map<string, Session<Who>>();
 
@@ -131,8 +132,8 @@ export class Endpoint<Who> {
   }
 
   private begin(id: string, who: Who, response: ServerResponse): Session<Who> {
-    if (this.sessions.size >= MAX_SESSIONS) {
-      const message = `${MAX_SESSIONS} connections are open: end some, with DELETE /stream`;
+    if (this.sessions.size >= this.connections) {
+      const message = `${this.connections} connections are open: end some, with DELETE /stream`;
       throw new BytebotError("overloaded", message, { retryable: true, retryAfterMs: 1000 });
     }
     if (this.sessions.has(id)) throw new BytebotError("conflict", "this connection is another's: choose a random id");

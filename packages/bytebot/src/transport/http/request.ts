@@ -91,7 +91,9 @@ function answerTo(
   const abort = (): void =>
     void sent.destroy(new BytebotError("cancelled", `the request to ${url.href} was called off`));
   const late = setTimeout(() => sent.destroy(new Error(`no answer within ${waitMs / 1000} s`)), waitMs);
+  let isAnswered = false;
   sent.on("response", (response) => {
+    isAnswered = true;
     clearTimeout(late);
     resolve(response);
   });
@@ -99,7 +101,7 @@ function answerTo(
   sent.on("close", () => {
     clearTimeout(late);
     signal?.removeEventListener("abort", abort);
-    reject(unreachable(url, new Error("the connection closed")));
+    if (!isAnswered) reject(unreachable(url, new Error("the connection closed")));
   });
   if (signal?.aborted) abort();
   else signal?.addEventListener("abort", abort, { once: true });

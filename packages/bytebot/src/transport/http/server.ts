@@ -12,7 +12,8 @@ const REQUEST_MS = 30_000;
 const CLOSE_MS = 1000;
 /** How often those two are looked after. */
 const CHECK_MS = 2000;
-const MAX_SOCKETS = 1024;
+/** Connections at once where the options do not say; each may have a socket for its stream and one for its inbox. */
+export const MAX_CONNECTIONS = 1000;
 const MAX_HEADER_BYTES = 16 * 1024;
 
 export interface ListenOptions extends GuardOptions {
@@ -22,6 +23,8 @@ export interface ListenOptions extends GuardOptions {
   port?: number | undefined;
   /** A Unix socket (0600, in a folder of one's own) instead of host and port. */
   socket?: string | undefined;
+  /** The most that may be there at once, or may return; default 1,000. */
+  connections?: number | undefined;
 }
 
 export type Route = (
@@ -58,7 +61,7 @@ export async function listenHttp(options: ListenOptions, route: Route): Promise<
     keepAliveTimeout: REQUEST_MS,
     noDelay: true,
   });
-  server.maxConnections = MAX_SOCKETS;
+  server.maxConnections = 2 * (options.connections ?? MAX_CONNECTIONS);
   server.on("request", (request: IncomingMessage, response: ServerResponse) => {
     void serve(request, response, options, loopback, route);
   });
