@@ -153,7 +153,7 @@ test("progress that comes when its call has ended changes nothing and is no mist
   await asks(infer, ui, "read");
   const { call_id } = tools.last("bb_tool_call_request");
   const progress = { event_type: "bb_tool_progress", call_id, fraction: 0.5 };
-  await tools.send(progress, toolResult({ call_id } as Event, "x"), progress);
+  await tools.send(progress, toolResult({ event_type: "bb_tool_call_request", call_id }, "x"), progress);
   assert.equal(ui.all("tool_progress").length, 1);
   assert.deepEqual(tools.all("bb_error"), []);
   await tools.send({ ...progress, call_id: "c_none" });
