@@ -17,16 +17,16 @@ export function recordOf(folder: string, script: string, role: string): string {
 
 /** This `main`, with what crosses its connection written down, up to the `bb_bye` of either side. */
 export function recorded(role: string, main: Main, write: (line: Line) => void): Main {
+  let over = false;
+  const line = (way: Line["way"], event: Event): void => {
+    if (over) return;
+    over = event.event_type === "bb_bye";
+    // A copy, as it is at this moment.
+    write({ role, way, event: JSON.parse(JSON.stringify(event)) as Event });
+  };
   return async (start) => {
     const running = ambient() as Running;
     const outer = running.ambient;
-    let over = false;
-    const line = (way: Line["way"], event: Event): void => {
-      if (over) return;
-      over = event.event_type === "bb_bye";
-      // A copy, as it is at this moment.
-      write({ role, way, event: JSON.parse(JSON.stringify(event)) as Event });
-    };
     running.ambient = { ...outer, connect: (receiver) => tapped((tap) => outer.connect(tap), receiver, line) };
     await main(start);
   };

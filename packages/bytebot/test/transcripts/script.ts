@@ -11,6 +11,8 @@ export interface Script {
   /** One sentence, for whoever looks for an example. */
   about: string;
   app?: Pick<ByteBotOptions, "limits" | "policy" | "contextFallback">;
+  /** What the app may be told; absent: nothing. */
+  reports?: RegExp;
   /** In the order in which they are connected. The last one leads: when it has left, the app stops. */
   cast: Role[];
 }

@@ -113,7 +113,9 @@ class Stage implements AsyncDisposable {
         return;
       }
       case "HTTP, dialled by the Hub": {
-        const serving = await serveHttp(main, { opts, token: TOKEN });
+        // Whoever has left serves no more: a Hub dials what is elsewhere again.
+        const once: Main = (start) => main(start).finally(() => setImmediate(() => void serving.close()));
+        const serving = await serveHttp(once, { opts, token: TOKEN });
         this.ending.push(() => serving.close());
         const entry = { type: "http" as const, stream: `${serving.url}/stream`, inbox: `${serving.url}/inbox` };
         await this.hub.attach({ name, kind, entry, token: TOKEN }, grant).ready;
@@ -125,7 +127,16 @@ class Stage implements AsyncDisposable {
         const ready = this.sees((event) =>
           kind === "toolsource" ? event.event_type === "bb_tool_register_result" : event["component_id"] === name,
         );
-        const dialling = dialHttp(main, { url, token, format, opts, signal: this.over.signal });
+        // Who has left, or was left, does not come back by itself.
+        const left = new AbortController();
+        const once: Main = (start) => main(start).finally(() => setImmediate(() => left.abort()));
+        const dialling = dialHttp(once, {
+          url,
+          token,
+          format,
+          opts,
+          signal: AbortSignal.any([this.over.signal, left.signal]),
+        });
         dialling.catch((error: unknown) => this.fail(`${name}: ${String(error)}`));
         this.ending.push(() => dialling.catch(() => undefined));
         await ready;

@@ -39,6 +39,8 @@ export const lateContext = script({
 export const deadContext = script({
   name: "dead-context",
   about: "A context that leaves in the middle of a render: its turn ends as unavailable, and so does the next.",
+  // Where it is elsewhere, and is dialled again.
+  reports: /^context (ended: it said bye|could not be)/,
   cast: [
     {
       name: "context",
