@@ -15,7 +15,7 @@ class SlowLog extends MemoryLog {
 
   override async append(cell: string, expected: number, entry: NewEntry): Promise<Place> {
     if (this.held) await new Promise<void>((resolve) => this.holding.push(resolve));
-    if (this.fault !== undefined) throw this.fault;
+    if (this.fault !== undefined) return Promise.reject(this.fault);
     return super.append(cell, expected, entry);
   }
 
