@@ -2,6 +2,7 @@ import { randomUUID } from "node:crypto";
 import { BytebotError, type Event } from "../wire/index.ts";
 import { fits, MAX_ENTRY_EVENTS, orderOf, type EventLog, type NewEntry, type Place, type Pos } from "../log/index.ts";
 import type { Batch } from "./effects.ts";
+import { Queue } from "./queue.ts";
 import type { Clock } from "./timers.ts";
 
 /** Well under an entry's limit, so that what is joined always fits. */
@@ -13,7 +14,7 @@ interface Cell {
   /** Undefined until the log has said it. */
   pos: Pos | undefined;
   state: "idle" | "busy";
-  waiting: Batch[];
+  waiting: Queue<Batch>;
   /** Since it last was full: what was appended, in events and characters. */
   events: number;
   size: number;
@@ -70,9 +71,9 @@ export class Cells {
   add(batch: Batch): void {
     const { cell: name } = batch;
     if (name === undefined) return this.options.carryOut(batch);
-    const fresh = { name, pos: undefined, state: "idle" as const, waiting: [], events: 0, size: 0, base: undefined };
-    const cell: Cell = this.cells.get(name) ?? fresh;
-    if (cell === fresh) this.cells.set(name, cell);
+    const known = this.cells.get(name);
+    const cell = known ?? fresh(name);
+    if (!known) this.cells.set(name, cell);
     cell.waiting.push(batch);
     if (cell.state === "idle") this.pump(cell);
     // In which nothing was ever logged: there is nothing to know of it.
@@ -103,7 +104,7 @@ export class Cells {
 
   private pump(cell: Cell): void {
     while (cell.state === "idle" && cell.waiting.length > 0) {
-      if (cell.waiting[0]!.append.length === 0) {
+      if (cell.waiting.first!.append.length === 0) {
         this.carry(cell, [cell.waiting.shift()!]);
         continue;
       }
@@ -200,7 +201,7 @@ export class Cells {
 
   private giveUp(cell: Cell, batches: Batch[], error: BytebotError): void {
     cell.state = "idle";
-    const all = [...batches, ...cell.waiting.splice(0)];
+    const all = [...batches, ...cell.waiting.drain()];
     const head = (error.data as { head?: number } | undefined)?.head;
     if (head !== undefined) cell.pos = head;
     this.options.failed(cell.name, all, error);
@@ -212,16 +213,20 @@ function isTransient(error: unknown): boolean {
   return error instanceof BytebotError && error.code === "unavailable" && error.retryable;
 }
 
+function fresh(name: string): Cell {
+  return { name, pos: undefined, state: "idle", waiting: new Queue(), events: 0, size: 0, base: undefined };
+}
+
 interface Joined {
   batches: Batch[];
   lines: string[];
 }
 
 /** The batches at the front that fit one entry, and their events as JSON; those without events ride along. */
-function take(waiting: Batch[]): Joined {
+function take(waiting: Queue<Batch>): Joined {
   const batches = [waiting.shift()!];
   const lines = encoded(batches[0]!);
-  for (let next = waiting[0]; next; next = waiting[0]) {
+  for (let next = waiting.first; next; next = waiting.first) {
     if (batches[0]!.base || next.base) break;
     const more = encoded(next);
     if (lines.length + more.length > MAX_ENTRY_EVENTS || !fits([...lines, ...more], JOIN_BYTES)) break;

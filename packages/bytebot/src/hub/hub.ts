@@ -19,6 +19,7 @@ import { replay, resumeAfter } from "./replay.ts";
 import { SchemaThread } from "./schema-thread.ts";
 import { step, type StepInput } from "./step.ts";
 import { systemClock, Timers, type Clock } from "./timers.ts";
+import { Turns } from "./turns.ts";
 
 /** What a log may take to answer when the Hub closes: a little more than an append is repeated. */
 const CLOSE_MS = 35_000;
@@ -39,6 +40,7 @@ export class Hub {
   private readonly log: EventLog;
   private readonly cells: Cells;
   private readonly readers: Readers;
+  private readonly turns = new Turns();
   private readonly timers: Timers;
   private readonly schemas: SchemaThread;
   private readonly pages: Pages;
@@ -67,8 +69,7 @@ export class Hub {
     this.readers = new Readers(this.core, {
       outlet: (id) => this.open.get(id)?.outlet,
       fault: (error) => this.fault(error),
-      breach: (id, event) =>
-        this.report(`fault: the sink stopped a ${event.event_type} that was not for connection ${id}`),
+      breach: (id, event) => this.report(`fault: the sink stopped a ${event.event_type} that was not for ${id}`),
     });
     this.blobs = new Blobs(this.core, options.blobs ?? new MemoryBlobs(), this.clock, {
       link: (id) => this.open.get(id)?.link,
@@ -344,15 +345,15 @@ export class Hub {
     const reader = this.core.synced(to);
     const outlet = this.open.get(to)?.outlet;
     if (!reader?.resume || !outlet) return;
-    const reading = {
+    replay({
       log: this.log,
       reader: { ...reader, resume: reader.resume },
       outlet,
+      turns: this.turns,
       show: (event: Event) => this.guarded(() => this.readers.replay(reader, event)),
       shown: () => orderOf(this.cells.end),
       caughtUp: (through: number) => this.input({ type: "caught_up", connection: to, through }),
-    };
-    replay(reading).catch((error: unknown) => {
+    }).catch((error: unknown) => {
       this.send(to, { event_type: "bb_error", ...BytebotError.from(error).toWire() });
       this.end(to, "the log could not be read");
     });

@@ -1,9 +1,9 @@
-import { setImmediate as turnOfTheLoop } from "node:timers/promises";
 import { cellOf, BytebotError, HIGH_WATER, type Event, type Sync } from "../wire/index.ts";
 import { MAX_ENTRY_EVENTS, orderOf, toMark, type Entry, type EventLog } from "../log/index.ts";
 import type { Outlet } from "./outlet.ts";
 import { emptySnapshot } from "./snapshot.ts";
 import type { Resume, Synced } from "./state.ts";
+import type { Turns } from "./turns.ts";
 
 /** What one reader may be shown before others have their turn. */
 const SLICE_MS = 5;
@@ -12,6 +12,7 @@ export interface Reading {
   log: EventLog;
   reader: Synced & { resume: Resume };
   outlet: Outlet;
+  turns: Turns;
   /** Shows it one event of its scopes, as a reader of its kind sees it. */
   show: (event: Event) => void;
   /** The order up to which everybody else has been shown everything. */
@@ -39,10 +40,28 @@ export function resumeAfter(log: EventLog, resume: NonNullable<Sync["resume"]>):
  * are no more that others have been shown (rule RPL-6). It goes as fast as the reader reads and holds one entry of it
  * at a time. Resolves when that is so, or the reader is gone. Rejects where the log cannot be read.
  */
-export async function replay({ log, reader, outlet, show, shown, caughtUp }: Reading): Promise<void> {
+export async function replay(reading: Reading): Promise<void> {
+  await reading.turns.take();
+  try {
+    await readOn(reading);
+  } finally {
+    reading.turns.give();
+  }
+}
+
+async function readOn({ log, reader, outlet, turns, show, shown, caughtUp }: Reading): Promise<void> {
   const { after: from } = reader.resume;
   let after = from.index === Infinity ? from.order : from.order - 1;
   let since = performance.now();
+  /** Others have their turn, while this one is waited for or has had enough. */
+  const pause = async (): Promise<void> => {
+    const isBehind = outlet.link.buffered >= HIGH_WATER;
+    if (!isBehind && performance.now() - since < SLICE_MS) return;
+    turns.give();
+    if (isBehind) await outlet.link.drained();
+    await turns.take();
+    since = performance.now();
+  };
   for (;;) {
     const until = shown();
     for await (const entry of log.readAll(after, reader.grant.scopes)) {
@@ -51,13 +70,9 @@ export async function replay({ log, reader, outlet, show, shown, caughtUp }: Rea
       const seen = after === from.order ? from.index : -1;
       for (const [index, event] of eventsOf(entry, reader)) {
         if (index > seen) show(stamped(event, entry, index));
-        // An entry of large events is more than a reader may leave unread, however fast it reads.
-        if (outlet.link.buffered >= HIGH_WATER) await outlet.link.drained();
+        // Also within an entry: of large events it is more than a reader may leave unread, however fast it reads.
+        await pause();
       }
-      await outlet.link.drained();
-      if (performance.now() - since < SLICE_MS) continue;
-      await turnOfTheLoop();
-      since = performance.now();
     }
     if (outlet.isClosed) return;
     // All that was committed by then was read, whichever cell it is of.
