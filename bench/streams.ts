@@ -1,4 +1,7 @@
-/** Streams to UIs that do nothing: what each takes of memory, and all of them of a core. */
+/**
+ * Streams to UIs that do nothing: what each takes of memory, and all of them of a core. The young generation is kept small
+ * in both servers, as how far it grew while the streams were opened is no cost of a stream.
+ */
 import { once } from "node:events";
 import { Agent, request, type IncomingMessage } from "node:http";
 import { setTimeout } from "node:timers/promises";
@@ -15,7 +18,7 @@ export const STREAM_TOKEN = "a-token-of-this-bench-alone-which-guards-nothing";
 export type Taken = { rss: number; cpu_us: number };
 
 async function streams(kind: "plain" | "hub", signal: AbortSignal): Promise<Figure> {
-  await using server = await startServer("streams.ts", signal, "--expose-gc", kind, String(STREAMS + LANES));
+  await using server = await startServer("streams.ts", signal, "--expose-gc", "--max-semi-space-size=1", kind, String(STREAMS + LANES));
   const take = async () => {
     const answer = server.next<Taken>();
     server.stdin.write("{}\n");
