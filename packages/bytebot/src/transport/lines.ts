@@ -26,8 +26,10 @@ export class LineLink implements Link {
   private readonly streams: LineStreams;
   private readonly receiver: Receiver;
   private readonly reader: LineReader;
-  /** The lines of this tick. */
+  /** Lines that leave together. */
   private queue = "";
+  /** Was something written in this turn of the event loop? */
+  private turn: "unused" | "used" = "unused";
   /** Lines that wait until those before them were taken. */
   private pieces: string[] = [];
   private waitingLength = 0;
@@ -69,7 +71,7 @@ export class LineLink implements Link {
       this.receiver.fault(BytebotError.from(error, "invalid_event"));
       return;
     }
-    if (this.queue === "") setImmediate(() => this.flush());
+    if (this.queue === "") this.flushSoon();
     this.queue += line;
     if (this.queue.length > PIECE) this.flush();
   }
@@ -118,6 +120,17 @@ export class LineLink implements Link {
   private tell(reason: string): void {
     this.reader.close();
     this.receiver.closed(reason);
+  }
+
+  /** The first lines of a turn leave when all that one read led to is said; more of them, from other reads, at its end. */
+  private flushSoon(): void {
+    if (this.turn === "used") return;
+    this.turn = "used";
+    queueMicrotask(() => process.nextTick(() => this.flush()));
+    setImmediate(() => {
+      this.turn = "unused";
+      this.flush();
+    });
   }
 
   private flush(): void {

@@ -12,7 +12,7 @@ export interface Receiver {
 
 /**
  * One side of a connection, whatever carries it: the same events in the same order (rule CON-1).
- * `send` never throws and never waits: it queues, and what a tick queued leaves in one write.
+ * `send` never throws and never waits: it queues, and what one read led to leaves in one write.
  */
 export interface Link {
   /** For people: what is at the other end. */
