@@ -62,11 +62,11 @@ export class LineLink implements Link {
     });
   }
 
-  send(event: Event): void {
+  send(event: Event, known?: () => string): void {
     if (this.ending) return;
     let line: string;
     try {
-      line = encodeOnce(event);
+      line = encodeOnce(event, known);
     } catch (error) {
       this.receiver.fault(BytebotError.from(error, "invalid_event"));
       return;
@@ -178,9 +178,9 @@ let lastEvent: Event | undefined;
 let lastLine = "";
 
 /** A fan-out sends the same frozen event to many links in a row: it is encoded once. */
-export function encodeOnce(event: Event): string {
+export function encodeOnce(event: Event, known?: () => string): string {
   if (event === lastEvent) return lastLine;
-  const line = encode(event);
+  const line = known ? known() : encode(event);
   // What is not frozen may have changed by the next send.
   if (Object.isFrozen(event)) {
     lastEvent = event;

@@ -17,7 +17,8 @@ export interface Receiver {
 export interface Link {
   /** For people: what is at the other end. */
   readonly name: string;
-  send(event: Event): void;
+  /** `line`: the event as `encode` writes it, where that is cheaper to come by. */
+  send(event: Event, line?: () => string): void;
   /** Bytes queued and not yet taken by the other end; 0 where nothing is ever queued. */
   readonly buffered: number;
   /** Resolves when `buffered` is below HIGH_WATER, or the link has closed. */
