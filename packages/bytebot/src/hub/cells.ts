@@ -219,23 +219,24 @@ function fresh(name: string): Cell {
 
 interface Joined {
   batches: Batch[];
-  lines: string[];
+  lines: readonly string[];
 }
 
 /** The batches at the front that fit one entry, and their events as JSON; those without events ride along. */
 function take(waiting: Queue<Batch>): Joined {
   const batches = [waiting.shift()!];
-  const lines = encoded(batches[0]!);
+  let lines = encoded(batches[0]!);
   for (let next = waiting.first; next; next = waiting.first) {
     if (batches[0]!.base || next.base) break;
     const more = encoded(next);
-    if (lines.length + more.length > MAX_ENTRY_EVENTS || !fits([...lines, ...more], JOIN_BYTES)) break;
-    lines.push(...more);
+    const both = [...lines, ...more];
+    if (both.length > MAX_ENTRY_EVENTS || !fits(both, JOIN_BYTES)) break;
+    lines = both;
     batches.push(waiting.shift()!);
   }
   return { batches, lines };
 }
 
-function encoded(batch: Batch): string[] {
-  return batch.append.map((event) => JSON.stringify(event));
+function encoded(batch: Batch): readonly string[] {
+  return (batch.lines ??= batch.append.map((event) => JSON.stringify(event)));
 }

@@ -6,7 +6,7 @@ import { RETRY_MS, type Quotas } from "./quotas.ts";
 import { Recent } from "./recent.ts";
 import { MAX_ENTRY_EVENTS } from "../log/index.ts";
 import type { Offer } from "./grants.ts";
-import type { Batch, ConnectionId, Effect } from "./effects.ts";
+import type { Batch, ConnectionId, Effect, Plus } from "./effects.ts";
 import type { PolicyRule, Sync } from "../wire/index.ts";
 import type { Outcome } from "./schema.ts";
 import type { Call, Checking, Connection, Conversation, Pending, Resume, Synced, Tool } from "./state.ts";
@@ -199,9 +199,9 @@ export class Core {
     this.batch(scope === undefined ? undefined : cellOf(scope), false).effects.push(effect);
   }
 
-  send(scope: string | undefined, to: ConnectionId, event: Event, like?: Event): void {
+  send(scope: string | undefined, to: ConnectionId, event: Event, plus?: Plus): void {
     event["ts"] = this.now;
-    this.effect(scope, { type: "send", to, event, ...(like ? { like } : {}) });
+    this.effect(scope, { type: "send", to, event, ...(plus ? { plus } : {}) });
   }
 
   /**

@@ -2,10 +2,13 @@ import type { BytebotError, Event, LineLimits } from "../wire/index.ts";
 
 export type ConnectionId = string;
 
+/** What one copy of an event has beside it. */
+export type Plus = Readonly<Record<string, unknown>>;
+
 /** What the core asks its runner to do, once the batch it stands in is committed. */
 export type Effect =
-  /** To one connection. `like`: the appended event whose `seq` and `cursor` this one carries. */
-  | { type: "send"; to: ConnectionId; event: Event; like?: Event }
+  /** To one connection. `plus`: more for this copy of an event that is logged. */
+  | { type: "send"; to: ConnectionId; event: Event; plus?: Plus }
   /** To every reader of the event's scope, live only. */
   | { type: "publish"; event: Event }
   /** For telemetry and `events()` alone: it was received, and is not sent on. */
@@ -43,6 +46,8 @@ export interface Batch {
   cell: string | undefined;
   append: Event[];
   effects: Effect[];
+  /** The events as JSON, as they are logged: without what the log says of them. */
+  lines?: readonly string[];
   /** What is appended stands for all that was appended to the cell before it. */
   base?: true;
 }

@@ -6,9 +6,10 @@ import { Blobs } from "./blobs.ts";
 import { relay } from "./blocks.ts";
 import { Cells, defaultRetention } from "./cells.ts";
 import { Core } from "./core.ts";
-import type { Batch, ConnectionId, Effect } from "./effects.ts";
+import type { Batch, ConnectionId, Effect, Plus } from "./effects.ts";
 import type { Offer } from "./grants.ts";
 import { Intake } from "./intake.ts";
+import { lineIn } from "./line.ts";
 import { ending, newOpen, type Open } from "./open.ts";
 import { withDefaults, type Attached, type HubOptions } from "./options.ts";
 import { Outlet } from "./outlet.ts";
@@ -247,24 +248,25 @@ export class Hub {
 
   /** The batch is committed: show what was logged, then let its effects leave. */
   private carryOut(batch: Batch): void {
-    for (const event of batch.append) this.guarded(() => this.show(event));
-    for (const effect of batch.effects) this.guarded(() => this.effect(effect));
+    for (const event of batch.append) this.guarded(() => this.show(event, lineIn(batch, event)));
+    for (const effect of batch.effects) this.guarded(() => this.effect(effect, batch));
   }
 
-  private show(event: Event): void {
+  private show(event: Event, line?: () => string): void {
     // Nothing that happens: what the log has come to.
     if (event.event_type === "bb_snapshot") return;
     if (!SENT_ON.has(event.event_type)) this.readers.observe(event);
     const shown = this.readers.want(shownAs(event)) ? present(event) : undefined;
     if (!shown) return;
-    if (shown !== event) this.readers.observe(shown);
+    if (shown === event) return this.readers.publish(shown, line);
+    this.readers.observe(shown);
     this.readers.publish(shown);
   }
 
-  private effect(effect: Effect): void {
+  private effect(effect: Effect, batch?: Batch): void {
     switch (effect.type) {
       case "send":
-        return this.send(effect.to, effect.event, effect.like);
+        return this.send(effect.to, effect.event, effect.plus, batch && lineIn(batch, effect.event, effect.plus));
       case "publish":
         this.readers.observe(effect.event);
         return this.readers.publish(effect.event);
@@ -315,12 +317,12 @@ export class Hub {
     }
   }
 
-  private send(to: ConnectionId, event: Event, like?: Event): void {
-    let stamped = like ? { ...event, seq: like["seq"], cursor: like["cursor"] } : event;
+  private send(to: ConnectionId, event: Event, plus?: Plus, line?: () => string): void {
+    let stamped = plus ? { ...event, ...plus } : event;
     // Where a reader stands that has seen nothing durable yet (rule RPL-4).
     if (event.event_type === "bb_live") stamped = { ...event, cursor: this.cells.end };
     const connection = this.core.connections.get(to);
-    if (connection?.state === "synced") this.readers.deliver(connection, stamped);
+    if (connection?.state === "synced") this.readers.deliver(connection, stamped, line);
     else this.answer(to, stamped);
     this.readers.observe(stamped, to);
   }
@@ -383,7 +385,7 @@ export class Hub {
       if (effect.type === "ack")
         this.send(effect.to, { event_type: "bb_error", in_reply_to: effect.inReplyTo, ...why, ts });
       if (effect.type !== "send" || effect.event["success"] === undefined) continue;
-      const { event_type, in_reply_to, scope } = effect.event;
+      const { event_type, in_reply_to, scope }: Event = { ...effect.event, ...effect.plus };
       this.send(effect.to, { event_type, in_reply_to, scope, success: false, error: why, ts });
     }
     this.input({ type: "log_failed", cell, lost: batches, error });

@@ -41,8 +41,8 @@ export class Outlet {
     this.options = options;
   }
 
-  send(event: Event): void {
-    if (this.state === "flowing" && this.link.buffered < HIGH_WATER) return this.link.send(event);
+  send(event: Event, line?: () => string): void {
+    if (this.state === "flowing" && this.link.buffered < HIGH_WATER) return this.link.send(event, line);
     if (this.state === "closed") return;
     // What was unread before this event: one large line makes no slow reader.
     if (this.link.buffered + this.heldBytes > SLOW_BYTES) return this.giveUp();

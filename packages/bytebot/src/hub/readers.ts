@@ -40,22 +40,22 @@ export class Readers {
     return uis.some(({ grant }) => grant.types === undefined || grant.types.has(type));
   }
 
-  /** To every UI of the scope. */
-  publish(event: Event): void {
+  /** To every UI of the scope. `line`: as for `Link.send`. */
+  publish(event: Event, line?: () => string): void {
     const scope = event["scope"];
     if (typeof scope !== "string") return;
     const { uis } = this.core;
     // What can no longer change is encoded once for all of them.
     if (uis.length > 1) Object.freeze(event);
     const cell = cellOf(scope);
-    for (const reader of uis) if (isDue(reader, event, cell) && mayTouch(reader, scope)) this.show(reader, event);
+    for (const reader of uis) if (isDue(reader, event, cell) && mayTouch(reader, scope)) this.show(reader, event, line);
   }
 
   /** One event to one UI, if it asked for its type; a question goes only to those who may answer, the primary marked. */
-  show(reader: Synced, event: Event): void {
+  show(reader: Synced, event: Event, line?: () => string): void {
     const { types, inputCapable, primary } = reader.grant;
     if (types && !types.has(event.event_type)) return;
-    if (event.event_type !== "input_strict") return this.deliver(reader, event);
+    if (event.event_type !== "input_strict") return this.deliver(reader, event, line);
     if (inputCapable) this.deliver(reader, primary ? { ...event, primary: true } : event);
   }
 
@@ -114,7 +114,7 @@ export class Readers {
     if (to) this.deliver(to, event);
   }
 
-  deliver(to: Synced, event: Event): void {
+  deliver(to: Synced, event: Event, line?: () => string): void {
     const outlet = this.out.outlet(to.id);
     if (!outlet) return;
     const { kind, scopes, controller, owner } = to.grant;
@@ -122,7 +122,7 @@ export class Readers {
       return this.out.breach(to.id, event);
     }
     const { unread } = outlet;
-    outlet.send(event);
+    outlet.send(event, line);
     if (unread > 0) this.unburden(to);
   }
 

@@ -101,7 +101,7 @@ export function end(
   };
   core.append(scope, event);
   if (call.requester) {
-    reply(core, conversation, call.requester, { ...event, in_reply_to: call.requester.id }, event);
+    reply(core, conversation, call.requester, event, { in_reply_to: call.requester.id });
   }
   core.settle(conversation);
   core.raise({ type: "call_ended", conversation, call });

@@ -1,6 +1,6 @@
 import { BytebotError, type Event } from "../wire/index.ts";
 import type { Core } from "./core.ts";
-import type { Effect } from "./effects.ts";
+import type { Effect, Plus } from "./effects.ts";
 import { Recent } from "./recent.ts";
 import type { Asker, Conversation, Synced } from "./state.ts";
 
@@ -38,11 +38,11 @@ export function remember(conversation: Conversation, to: Asker, answer: Effect):
   if (seen) seen.answer = answer;
 }
 
-/** Answers a request, now and whenever it is sent again. */
-export function reply(core: Core, conversation: Conversation, to: Asker, event: Event, like?: Event): void {
+/** Answers a request, now and whenever it is sent again. `plus`: what the answer has beside an event that is logged. */
+export function reply(core: Core, conversation: Conversation, to: Asker, event: Event, plus?: Plus): void {
   event["ts"] = core.now;
   const present = core.synced(to.connection) ?? core.all().find(({ offer }) => offer.componentId === to.component);
-  const answer: Effect = { type: "send", to: present?.id ?? to.connection, event, ...(like ? { like } : {}) };
+  const answer: Effect = { type: "send", to: present?.id ?? to.connection, event, ...(plus ? { plus } : {}) };
   remember(conversation, to, answer);
   core.effect(conversation.scope, answer);
 }

@@ -16,6 +16,8 @@ interface Tenant {
 /** The books of all tenants. */
 export class Tenants {
   private readonly tenants = new Map<string, Tenant>();
+  /** What was looked up last: one step asks for one tenant many times. */
+  private last: { name: string; tenant: Tenant | undefined } = { name: "", tenant: undefined };
   private readonly most: Record<Work, number>;
 
   constructor(most: Record<Work, number>) {
@@ -27,11 +29,11 @@ export class Tenants {
   }
 
   connections(tenant: string): ReadonlySet<string> {
-    return this.tenants.get(tenant)?.connections ?? NONE;
+    return this.find(tenant)?.connections ?? NONE;
   }
 
   conversations(tenant: string): number {
-    return this.tenants.get(tenant)?.conversations ?? 0;
+    return this.find(tenant)?.conversations ?? 0;
   }
 
   /** A connection comes, or goes. */
@@ -79,7 +81,7 @@ export class Tenants {
 
   /** Who comes next, where there is room; whoever has more of it to do queues again. */
   next(name: string, work: Work): Conversation | undefined {
-    const tenant = this.tenants.get(name);
+    const tenant = this.find(name);
     if (!tenant || tenant.running[work] >= this.most[work]) return undefined;
     const first = tenant.waiting[work].values().next().value;
     if (first) tenant.waiting[work].delete(first);
@@ -90,11 +92,17 @@ export class Tenants {
   /** It has nothing of the kind to do any more. */
   leave(conversation: Conversation, work: Work): void {
     const name = tenantOf(conversation.scope);
-    if (this.tenants.get(name)?.waiting[work].delete(conversation)) this.tidy(name);
+    const waiting = this.find(name)?.waiting[work];
+    if (waiting && waiting.size > 0 && waiting.delete(conversation)) this.tidy(name);
+  }
+
+  private find(name: string): Tenant | undefined {
+    if (this.last.name !== name) this.last = { name, tenant: this.tenants.get(name) };
+    return this.last.tenant;
   }
 
   private of(name: string): Tenant {
-    let tenant = this.tenants.get(name);
+    let tenant = this.find(name);
     if (!tenant) {
       tenant = {
         connections: new Set(),
@@ -103,16 +111,19 @@ export class Tenants {
         waiting: { infer: new Set(), call: new Set() },
       };
       this.tenants.set(name, tenant);
+      this.last.tenant = tenant;
     }
     return tenant;
   }
 
   private tidy(name: string): void {
-    const tenant = this.tenants.get(name);
+    const tenant = this.find(name);
     if (!tenant) return;
     const { connections, conversations, running, waiting } = tenant;
     const busy = running.infer + running.call + waiting.infer.size + waiting.call.size;
-    if (connections.size + conversations + busy === 0) this.tenants.delete(name);
+    if (connections.size + conversations + busy > 0) return;
+    this.tenants.delete(name);
+    this.last.tenant = undefined;
   }
 }
 

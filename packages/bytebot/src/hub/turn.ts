@@ -141,7 +141,7 @@ function infer(core: Core, conversation: Conversation, turn: Turn, round: Round,
     attempt: turn.attempt,
     ...(round.fields.model === undefined ? {} : { model: round.fields.model }),
   });
-  core.send(scope, to.id, { ...slim, ...fields }, slim);
+  core.send(scope, to.id, slim, fields);
   core.effect(scope, { type: "timer", key: `infer:${request}`, at: core.now + core.limits.inferIdleMs });
 }
 

@@ -1,6 +1,6 @@
 import { decode, wide, type BlobBlock, type Event } from "../wire/index.ts";
 import { fits, linesOf } from "./size.ts";
-import type { Entry, EventLog, NewEntry } from "./log.ts";
+import type { Entry, EventLog, NewEntry, Place } from "./log.ts";
 
 /** What an entry holds itself, in bytes: an event above its share lies beside it, as a blob. */
 const INLINE_BYTES = 64 * 1024;
@@ -20,6 +20,16 @@ export function withLargeEvents(log: EventLog): EventLog {
     const { lines: _, ...rest } = entry;
     return { ...rest, events, refs };
   };
+  let waited = 0;
+  /** The order of commits holds on the way back: while somebody waits for a place, all wait, on the same way. */
+  const wait = (append: () => Promise<Place>): Promise<Place> => {
+    waited++;
+    const placed = append();
+    // Whoever waits has heard it when this turn of the event loop is over.
+    const heard = () => setImmediate(() => waited--);
+    placed.then(heard, heard);
+    return placed;
+  };
   const restore = async <E extends Entry>(cell: string, entry: E): Promise<E> => {
     if (!entry.events.some((event) => "stored" in event)) return entry;
     const events = await Promise.all(entry.events.map((event) => get(log, cell, event)));
@@ -29,11 +39,12 @@ export function withLargeEvents(log: EventLog): EventLog {
     get end() {
       return log.end;
     },
-    // Large or not, each takes the same way back from the engine: the order of commits holds.
-    append: async (cell, expected, entry) => {
+    append: (cell, expected, entry) => {
       const lines = linesOf(entry);
-      const ready = fits(lines, INLINE_BYTES) ? { ...entry, lines } : await put(cell, entry, lines);
-      return log.append(cell, expected, ready);
+      if (!fits(lines, INLINE_BYTES))
+        return wait(async () => log.append(cell, expected, await put(cell, entry, lines)));
+      const place = log.append(cell, expected, entry.lines ? entry : { ...entry, lines });
+      return waited === 0 ? place : wait(async () => place);
     },
     async *read(cell, after) {
       for await (const entry of log.read(cell, after)) yield await restore(cell, entry);

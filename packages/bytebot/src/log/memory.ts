@@ -24,7 +24,6 @@ interface Kept {
   refs: readonly string[];
   base: boolean;
   pos: Pos;
-  cursor: string;
   order: number;
   at: number;
   state: "kept" | "trimmed";
@@ -37,8 +36,6 @@ interface CellLog {
   base: Pos;
   head: Pos;
   blobs: Map<string, Blob>;
-  /** The entries by id: the same append again gets the same place. */
-  ids: Map<string, Place>;
 }
 
 interface Blob {
@@ -46,6 +43,8 @@ interface Blob {
   /** Entries that it is a part of. */
   parts: number;
 }
+
+const NONE: readonly string[] = [];
 
 /** The log in this process's memory: for tests and hubs whose conversations may be lost. */
 export class MemoryLog implements EventLog {
@@ -72,36 +71,37 @@ export class MemoryLog implements EventLog {
   private commit(cell: string, expected: Pos, entry: NewEntry): Place {
     if (this.state === "closed") throw new BytebotError("unavailable", "the log is closed");
     const log = this.cell(cell);
-    const before = log.ids.get(entry.id);
-    if (before) return before;
     if (log.head !== expected) {
+      const before = log.entries[expected + 1 - (log.entries[0]?.pos ?? 1)];
+      if (before?.id === entry.id) return { pos: before.pos, cursor: this.cursorOf(before.order) };
       throw new BytebotError("conflict", `cell "${cell}" is at ${log.head}, not at ${expected}`, {
         data: { head: log.head },
       });
     }
     const lines = linesOf(entry);
     checkSize(lines);
-    const blobs = (entry.refs ?? []).map((ref) => log.blobs.get(ref));
-    if (blobs.includes(undefined)) {
+    const { id, refs = NONE, base = false } = entry;
+    if (!refs.every((ref) => log.blobs.has(ref))) {
       // Shared with an entry that was trimmed in between.
       throw new BytebotError("unavailable", "a blob of this entry is gone: put it again", { retryable: true });
     }
     const pos = log.head + 1;
-    const cursor = `${this.name}:${++this.last}`;
-    const { id, refs = [], base = false } = entry;
-    const order = this.last;
-    const kept: Kept = { cell, id, lines, refs, base, pos, cursor, order, at: Date.now(), state: "kept" };
+    const order = ++this.last;
+    const kept: Kept = { cell, id, lines, refs, base, pos, order, at: Date.now(), state: "kept" };
     log.head = pos;
     log.entries.push(kept);
-    log.ids.set(id, { pos, cursor });
-    for (const blob of blobs) blob!.parts++;
+    for (const ref of refs) log.blobs.get(ref)!.parts++;
     this.order.push(kept);
-    this.wake();
-    return { pos, cursor };
+    if (this.waiting.length > 0) this.wake();
+    return { pos, cursor: this.cursorOf(order) };
   }
 
   get end(): string {
-    return `${this.name}:${this.last}`;
+    return this.cursorOf(this.last);
+  }
+
+  private cursorOf(order: number): string {
+    return `${this.name}:${order}`;
   }
 
   async *read(cell: string, after: Pos): AsyncIterable<Entry> {
@@ -164,7 +164,6 @@ export class MemoryLog implements EventLog {
     for (const entry of log.entries.splice(0, at)) {
       entry.state = "trimmed";
       entry.lines = [];
-      log.ids.delete(entry.id);
       for (const ref of entry.refs) if (--log.blobs.get(ref)!.parts === 0) log.blobs.delete(ref);
     }
     log.base = base;
@@ -195,7 +194,7 @@ export class MemoryLog implements EventLog {
   private cell(name: string): CellLog {
     let log = this.cells.get(name);
     if (!log) {
-      log = { entries: [], base: 0, head: 0, blobs: new Map(), ids: new Map() };
+      log = { entries: [], base: 0, head: 0, blobs: new Map() };
       this.cells.set(name, log);
     }
     return log;
@@ -229,9 +228,10 @@ export class MemoryLog implements EventLog {
     return this.order[low];
   }
 
-  private toEntry({ cell, id, lines, base, pos, cursor, at }: Kept): Entry & { cell: string } {
+  private toEntry({ cell, id, lines, base, pos, order, at }: Kept): Entry & { cell: string } {
     const events = lines.map((line) => JSON.parse(line) as Event);
     const oldest = this.cells.get(cell)!.base === pos;
+    const cursor = this.cursorOf(order);
     return { cell, id, events, pos, cursor, at, ...(base ? { base } : {}), ...(oldest ? { gap: true } : {}) };
   }
 

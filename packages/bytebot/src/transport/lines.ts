@@ -26,8 +26,10 @@ export class LineLink implements Link {
   private readonly streams: LineStreams;
   private readonly receiver: Receiver;
   private readonly reader: LineReader;
-  /** The lines of this tick. */
+  /** Lines that leave together. */
   private queue = "";
+  /** Was something written in this turn of the event loop? */
+  private turn: "unused" | "used" = "unused";
   /** Lines that wait until those before them were taken. */
   private pieces: string[] = [];
   private waitingLength = 0;
@@ -60,16 +62,16 @@ export class LineLink implements Link {
     });
   }
 
-  send(event: Event): void {
+  send(event: Event, known?: () => string): void {
     if (this.ending) return;
     let line: string;
     try {
-      line = encodeOnce(event);
+      line = encodeOnce(event, known);
     } catch (error) {
       this.receiver.fault(BytebotError.from(error, "invalid_event"));
       return;
     }
-    if (this.queue === "") setImmediate(() => this.flush());
+    if (this.queue === "") this.flushSoon();
     this.queue += line;
     if (this.queue.length > PIECE) this.flush();
   }
@@ -120,6 +122,17 @@ export class LineLink implements Link {
     this.receiver.closed(reason);
   }
 
+  /** The first lines of a turn leave when all that one read led to is said; more of them, from other reads, at its end. */
+  private flushSoon(): void {
+    if (this.turn === "used") return;
+    this.turn = "used";
+    queueMicrotask(() => process.nextTick(() => this.flush()));
+    setImmediate(() => {
+      this.turn = "unused";
+      this.flush();
+    });
+  }
+
   private flush(): void {
     if (this.queue === "") return;
     const last = this.pieces.length - 1;
@@ -165,9 +178,9 @@ let lastEvent: Event | undefined;
 let lastLine = "";
 
 /** A fan-out sends the same frozen event to many links in a row: it is encoded once. */
-export function encodeOnce(event: Event): string {
+export function encodeOnce(event: Event, known?: () => string): string {
   if (event === lastEvent) return lastLine;
-  const line = encode(event);
+  const line = known ? known() : encode(event);
   // What is not frozen may have changed by the next send.
   if (Object.isFrozen(event)) {
     lastEvent = event;

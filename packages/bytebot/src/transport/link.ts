@@ -12,12 +12,13 @@ export interface Receiver {
 
 /**
  * One side of a connection, whatever carries it: the same events in the same order (rule CON-1).
- * `send` never throws and never waits: it queues, and what a tick queued leaves in one write.
+ * `send` never throws and never waits: it queues, and what one read led to leaves in one write.
  */
 export interface Link {
   /** For people: what is at the other end. */
   readonly name: string;
-  send(event: Event): void;
+  /** `line`: the event as `encode` writes it, where that is cheaper to come by. */
+  send(event: Event, line?: () => string): void;
   /** Bytes queued and not yet taken by the other end; 0 where nothing is ever queued. */
   readonly buffered: number;
   /** Resolves when `buffered` is below HIGH_WATER, or the link has closed. */

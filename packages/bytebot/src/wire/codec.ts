@@ -77,8 +77,17 @@ const EVERY_SEPARATOR = /[\u2028\u2029]/g;
 export function encode(event: Event): string {
   const delta = encodeDelta(event);
   if (delta !== undefined) return `${delta}\n`;
-  const line = JSON.stringify(event);
-  return `${SEPARATORS.test(line) ? line.replace(EVERY_SEPARATOR, escaped) : line}\n`;
+  return `${whole(JSON.stringify(event))}\n`;
+}
+
+/** What `encode` would say of an event with these fields more, of which there is the JSON without them; no key is in both. */
+export function encodeWith(json: string, more: Record<string, unknown>): string {
+  const added = whole(JSON.stringify(more));
+  return added === "{}" ? `${whole(json)}\n` : `${whole(json).slice(0, -1)},${added.slice(1)}\n`;
+}
+
+function whole(json: string): string {
+  return SEPARATORS.test(json) ? json.replace(EVERY_SEPARATOR, escaped) : json;
 }
 
 function escaped(separator: string): string {

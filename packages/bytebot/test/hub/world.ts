@@ -13,7 +13,15 @@ import {
 } from "../../src/hub/index.ts";
 import { MemoryBlobs, MemoryLog, withLargeEvents, type BlobStore, type Entry } from "../../src/log/index.ts";
 import { inprocPair, type Link } from "../../src/transport/index.ts";
-import type { BytebotError, Event, Kind, PolicyRule } from "../../src/wire/index.ts";
+import {
+  decode,
+  encode,
+  wide,
+  type BytebotError,
+  type Event,
+  type Kind,
+  type PolicyRule,
+} from "../../src/wire/index.ts";
 import { checkLog } from "./invariants.ts";
 import { checkStrict } from "./strict.ts";
 
@@ -114,6 +122,15 @@ export interface WorldOptions {
   control?: NonNullable<HubOptions["control"]>;
 }
 
+/** The line that the Hub has ready for a link is that of the event: a link that writes lines takes it as it is. */
+function linesChecked(link: Link): Link {
+  const send: Link["send"] = (event, line) => {
+    if (line) assert.deepEqual(decode(line().trimEnd(), wide), decode(encode(event).trimEnd(), wide));
+    link.send(event, line);
+  };
+  return Object.create(link, { send: { value: send } }) as Link;
+}
+
 /** A real Hub over a real log, with satellites by hand and a clock by hand. */
 export class World {
   readonly clock = new ManualClock();
@@ -167,7 +184,7 @@ export class World {
       async (hub) => {
         const pair = inprocPair(fields.name, hub, receiver);
         peer.link = pair.satellite;
-        return pair.hub;
+        return linesChecked(pair.hub);
       },
       new AbortController().signal,
     );

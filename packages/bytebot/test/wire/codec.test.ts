@@ -5,6 +5,7 @@ import {
   accept,
   decode,
   encode,
+  encodeWith,
   isSentDelta,
   isStampedDelta,
   mergeDeltas,
@@ -180,4 +181,18 @@ test("however deltas are merged, the text is whole, each is counted, and only ne
   const next = { ...huge, delta: "x".repeat(10_000), n: 1 } as Event;
   assert.ok(isStampedDelta(first) && isStampedDelta(next));
   assert.equal(mergeDeltas(first, next), undefined, "a line stays small");
+});
+
+test("a line made of JSON and of fields that came later is the line of the whole event (FRM-3)", () => {
+  const more = fc.dictionary(fc.constantFrom("seq", "cursor", "in_reply_to", "more\u2028"), fc.jsonValue());
+  fc.assert(
+    fc.property(anyEvent, more, (event, later) => {
+      const before = Object.fromEntries(Object.entries(event).filter(([key]) => !(key in later)));
+      const { event_type } = event;
+      assert.equal(
+        encodeWith(JSON.stringify({ event_type, ...before }), later),
+        encode({ event_type, ...before, ...later }),
+      );
+    }),
+  );
 });
