@@ -95,8 +95,7 @@ export function approvalGiven(
   const tool = call.tool!;
   // What the person approved is the definition they saw.
   const server = isCurrent(core, tool) ? servedBy(core, tool.componentId) : undefined;
-  if (choice === "scope")
-    conversation.approved.set(approvalKey(tool, call.input), core.now + core.limits.approvalMs);
+  if (choice === "scope") conversation.approved.set(approvalKey(tool, call.input), core.now + core.limits.approvalMs);
   if (choice !== "once" && choice !== "scope") {
     const why = outcome === "expired" ? "Nobody answered whether it may run." : "The person did not allow this call.";
     refused(core, conversation, call, "denied", why);
