@@ -258,9 +258,8 @@ export class Hub {
     if (!SENT_ON.has(event.event_type)) this.readers.observe(event);
     const shown = this.readers.want(shownAs(event)) ? present(event) : undefined;
     if (!shown) return;
-    if (shown === event) return this.readers.publish(shown, line);
-    this.readers.observe(shown);
-    this.readers.publish(shown);
+    if (shown !== event) this.readers.observe(shown);
+    this.readers.publish(shown, shown === event ? line : undefined);
   }
 
   private effect(effect: Effect, batch?: Batch): void {
@@ -273,13 +272,10 @@ export class Hub {
       case "observe":
         return this.readers.observe(effect.event, effect.by);
       case "ack": {
-        const seq = effect.of?.["seq"];
-        const ack = { event_type: "bb_ack", in_reply_to: effect.inReplyTo, ts: this.clock.now() };
-        return this.send(effect.to, {
-          ...ack,
-          ...(seq === undefined ? {} : { seq }),
-          ...(effect.fate ? { fate: effect.fate } : {}),
-        });
+        const { of, fate, inReplyTo } = effect;
+        const ack = { event_type: "bb_ack", in_reply_to: inReplyTo, ts: this.clock.now() };
+        const place = of?.["seq"] === undefined ? {} : { seq: of["seq"] };
+        return this.send(effect.to, { ...ack, ...place, ...(fate ? { fate } : {}) });
       }
       case "timer":
         return this.timers.set(effect.key, effect.at);
