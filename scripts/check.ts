@@ -1,6 +1,6 @@
 /**
  * Everything a change must pass, one line a step; a step that fails shows its output. The last line is
- * "N passed, N failed": each test counts, and each other step as one. `--fast` leaves the tests out.
+ * "N passed, N failed": each test counts, and each other step as one. `--fast` leaves the tests and their coverage out.
  */
 import { existsSync, globSync, readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -9,6 +9,7 @@ import { runNode, type Outcome } from "./run.ts";
 
 const STEP_MS = 5 * 60_000;
 const TESTS_MS = 15 * 60_000;
+const COVERAGE_MS = 10 * 60_000;
 
 interface Count {
   passed: number;
@@ -46,7 +47,12 @@ const steps: Step[] = [
   ...(existsSync("bench/node_modules") ? [{ name: "types of bench", args: [bin.tsc, "-p", "bench"] }] : []),
   { name: "lint", args: [bin.oxlint, "--type-aware", "--deny-warnings"] },
   { name: "format", args: [bin.prettier, "--check", "."] },
-  ...(values.fast ? [] : [{ name: "tests", args: testArgs(), deadlineMs: TESTS_MS, count: countTests }]),
+  ...(values.fast
+    ? []
+    : [
+        { name: "tests", args: testArgs(), deadlineMs: TESTS_MS, count: countTests },
+        { name: "coverage", args: ["scripts/coverage.ts"], deadlineMs: COVERAGE_MS },
+      ]),
   { name: "examples", args: ["scripts/examples.ts"] },
   ...packages.map((file) => {
     const folder = file.slice(0, -"/package.json".length);

@@ -230,7 +230,7 @@ export function keepSeen(core: Core, conversation: Conversation, turn: Turn, pha
     core.append(conversation.scope, stamp(conversation, turn, phase, chunk));
   }
   phase.open.clear();
-  return phase.blocks.filter((block) => block !== undefined && isKept(block));
+  return phase.blocks.filter(isKept); // which passes over holes
 }
 
 function isKept(block: Block): boolean {

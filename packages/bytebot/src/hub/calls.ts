@@ -11,16 +11,8 @@ import { canonical, findTool, idOf, servedBy } from "./tools.ts";
 type ToolUse = Extract<Block, { type: "tool_use" }>;
 
 /** The calls of a finished inference, in the order of its blocks: each gets exactly one result (rules TRN-5 and TOL-5). */
-export function callsOf(
-  core: Core,
-  loopId: string,
-  uses: readonly ToolUse[],
-  offered: ReadonlyMap<string, Tool>,
-): Call[] {
-  return uses.map((use) => {
-    const tool = offered.get(use.name);
-    return newCall(use.id ?? core.newId("c"), tool, use.name, use.input, loopId);
-  });
+export function callsOf(loopId: string, uses: readonly ToolUse[], offered: ReadonlyMap<string, Tool>): Call[] {
+  return uses.map((use) => newCall(use.id!, offered.get(use.name), use.name, use.input, loopId));
 }
 
 function newCall(id: string, tool: Tool | undefined, modelName: string, input: unknown, loopId?: string): Call {
@@ -148,8 +140,7 @@ function dispatch(core: Core, conversation: Conversation, call: Call, server: Sy
   call.to = server.id;
   core.expect(call.id, server.id, conversation.scope, "call");
   core.effect(conversation.scope, { type: "send", to: server.id, event: request });
-  if (call.deadline !== undefined)
-    core.effect(conversation.scope, { type: "timer", key: `call:${call.id}`, at: call.deadline });
+  core.effect(conversation.scope, { type: "timer", key: `call:${call.id}`, at: call.deadline! });
 }
 
 /** A toolsource is back: idempotent calls that its lost link left open go out again, under the same `call_id`. */
@@ -158,19 +149,17 @@ export function resend(core: Core, server: Synced): void {
     for (const conversation of set) {
       for (const call of conversation.calls.values()) {
         if (call.state !== "waiting" || call.tool?.componentId !== server.offer.componentId) continue;
-        const { id: call_id, name, input, deadline } = call;
+        const { id: call_id, name, input, deadline: deadline_ts } = call;
         const request = {
           event_type: "bb_tool_call_request",
           call_id,
           name,
           input,
           scope: conversation.scope,
+          deadline_ts,
           ts: core.now,
         };
-        const more = {
-          ...(call.loopId === undefined ? {} : { loop_id: call.loopId }),
-          ...(deadline === undefined ? {} : { deadline_ts: deadline }),
-        };
+        const more = call.loopId === undefined ? {} : { loop_id: call.loopId };
         dispatch(core, conversation, call, server, { ...request, ...more });
       }
     }

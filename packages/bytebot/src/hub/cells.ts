@@ -148,12 +148,15 @@ export class Cells {
     cell.events += events.length;
     for (const line of lines) cell.size += line.length;
     cell.state = "busy";
-    const committed = (place: Place): void => {
-      this.committed(cell, batches, events, place);
+    const place = this.log.append(cell.name, pos, entry);
+    // A log that has it at once costs no turn of the event loop.
+    if (!(place instanceof Promise)) return this.committed(cell, batches, events, place);
+    const committed = (late: Place): void => {
+      this.committed(cell, batches, events, late);
       this.pump(cell);
     };
     const refused = (error: unknown): void => this.giveUp(cell, batches, BytebotError.from(error));
-    Promise.resolve(this.log.append(cell.name, pos, entry)).then(committed, (error: unknown) => {
+    place.then(committed, (error: unknown) => {
       this.again(cell, pos, entry, error).then(committed, refused);
     });
   }

@@ -8,7 +8,7 @@ import { FAULTS_A_SECOND, MAX_FAULTS } from "./admission.ts";
 import { Bucket } from "./bucket.ts";
 import { RETRY_MS, tenantsOf } from "./quotas.ts";
 import { refuseUnknownShape } from "./shape.ts";
-import type { Resume, Synced } from "./state.ts";
+import type { New, Resume, Synced } from "./state.ts";
 import { resend } from "./calls.ts";
 import { toolsAs } from "./xml.ts";
 
@@ -20,12 +20,8 @@ export function opened(core: Core, id: ConnectionId, from: Offer): void {
 }
 
 /** The handshake: grants what the offer and the sync agree on, and answers `bb_sync_ack` (rules CON-2 to CON-5). */
-export function sync(core: Core, id: ConnectionId, event: Sync): void {
-  const connection = core.connections.get(id);
-  if (!connection) return;
-  if (connection.state === "synced")
-    throw new BytebotError("conflict", "bb_sync is the first event of a connection, and there was one");
-  const { offer } = connection;
+export function sync(core: Core, connection: New, event: Sync): void {
+  const { id, offer } = connection;
   if (offer.kind !== undefined && offer.kind !== event.kind) {
     throw new BytebotError(
       "forbidden",

@@ -60,11 +60,10 @@ function openEvents({ scope, turn, queue, calls }: Conversation): Event[] {
 function blocksOf(scope: string, turn: Turn | undefined): Event[] {
   if (turn?.phase.step !== "inferring") return [];
   const { loopId: loop_id, round, attempt } = turn;
-  // An answer may have its blocks under any index: those in between are no blocks.
-  return turn.phase.blocks.flatMap((block, index) => {
-    const chunk = { event_type: "infer_chunk", kind: "block_stop", index, block, scope, loop_id, round, attempt };
-    return block === undefined ? [] : [chunk];
-  });
+  // An answer may have its blocks under any index: what is in between is a hole, which is passed over.
+  return turn.phase.blocks.flatMap((block, index) => [
+    { event_type: "infer_chunk", kind: "block_stop", index, block, scope, loop_id, round, attempt },
+  ]);
 }
 
 function ofCall(scope: string, { id, name, loopId }: Call) {

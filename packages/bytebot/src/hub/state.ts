@@ -37,6 +37,7 @@ export type Connection =
       /** Its registrations whose schemas are being checked: a later one waits for them. */
       registering: number;
     };
+export type New = Extract<Connection, { state: "new" }>;
 export type Synced = Extract<Connection, { state: "synced" }>;
 
 /** A reader that is shown the log after a place in it, and only then what happens (rules RPL-3 and RPL-6). */

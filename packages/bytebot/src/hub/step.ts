@@ -29,7 +29,7 @@ import * as replies from "./replies.ts";
 import * as results from "./results.ts";
 import type { Outcome } from "./schema.ts";
 import { seenBefore } from "./seen.ts";
-import type { Conversation, Synced, Turn } from "./state.ts";
+import type { Conversation, New, Synced, Turn } from "./state.ts";
 import { register } from "./tools.ts";
 import { snapshot } from "./snapshot.ts";
 import { finish, inferred, rendered } from "./turn.ts";
@@ -107,7 +107,7 @@ function receive(core: Core, id: ConnectionId, event: Event): void {
   const connection = core.connections.get(id);
   if (!connection || connection.deaf) return;
   try {
-    if (connection.state === "new") firstEvent(core, id, event);
+    if (connection.state === "new") firstEvent(core, connection, event);
     else {
       route(core, connection, event);
       acknowledge(core, connection, event);
@@ -134,14 +134,14 @@ function refuse(core: Core, id: ConnectionId, error: BytebotError, event: Event)
   if (event.event_type === "bb_tool_register") core.effect(undefined, { type: "not_ready", to: id, error });
 }
 
-function firstEvent(core: Core, id: ConnectionId, event: Event): void {
+function firstEvent(core: Core, connection: New, event: Event): void {
   if (event.event_type !== "bb_sync") {
     throw new BytebotError(
       "not_synced",
       `${event.event_type} came before bb_sync: the first event says what the satellite is`,
     );
   }
-  connections.sync(core, id, as("bb_sync", event));
+  connections.sync(core, connection, as("bb_sync", event));
 }
 
 /** What the core acknowledges itself, when it is durable. */

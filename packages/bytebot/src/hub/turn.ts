@@ -227,7 +227,7 @@ function call(
   offered: ReadonlyMap<string, Tool>,
   stopReason: StopReason | undefined,
 ): void {
-  const asked = calls.callsOf(core, turn.loopId, uses, offered);
+  const asked = calls.callsOf(turn.loopId, uses, offered);
   turn.phase = { step: "calling", calls: asked };
   const guard = loopGuard(core, turn, uses);
   const last = uses.at(-1);
