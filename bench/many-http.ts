@@ -64,6 +64,7 @@ async function withoutHub(signal: AbortSignal): Promise<Figure> {
 export const manyHttp: Measure = {
   ...many,
   title: "20,000 events/s over 1,000 scopes on 10 streams, to uis over HTTP",
+  rounds: 2,
   contenders: [
     { name: "JSON lines relayed without checks", role: "floor", measure: withoutHub },
     {

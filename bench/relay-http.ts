@@ -71,5 +71,5 @@ export const relayHttp: Measure = {
     },
     { name: "ByteBot, infer → Hub → ui, SSE", role: "also", measure: (signal) => relayToDialIn("sse", signal) },
   ],
-  rounds: 3,
+  rounds: 2,
 };

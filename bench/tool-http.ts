@@ -51,5 +51,5 @@ export const toolHttp: Measure = {
     { name: "ByteBot, ui → Hub → toolsource, both over HTTP", role: "ours", measure: toolByCaller },
     { name: "ByteBot, app → toolsource over HTTP, one hop", role: "also", measure: toolByApp },
   ],
-  rounds: 3,
+  rounds: 2,
 };

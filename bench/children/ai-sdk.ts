@@ -41,6 +41,6 @@ const model = new MockLanguageModelV4({ doStream: () => Promise.resolve({ stream
 await listen(
   createServer({ noDelay: true }, (request, response) => {
     request.resume();
-    streamText({ model, prompt: "go" }).pipeUIMessageStreamToResponse(response);
+    void streamText({ model, prompt: "go" }).pipeUIMessageStreamToResponse(response);
   }),
 );
