@@ -1,6 +1,9 @@
 import { version } from "../app/version.ts";
 import { limitsFor, type Event, type Kind, type Sync } from "../wire/index.ts";
 
+/** As a Hub says it that was not told otherwise (rule BLB-4). */
+const BLOB_BYTES = 64 * 1024 * 1024;
+
 /** What a Hub grants a component that it was asked to attach, and nobody else. */
 export function acknowledge(sync: Sync): Event {
   const { kind } = sync;
@@ -13,7 +16,7 @@ export function acknowledge(sync: Sync): Event {
     input_capable: kind === "ui" && sync.input_capable !== false,
     primary: sync.primary !== false,
     controller: mayControl(kind) && sync.controller === true,
-    limits: { ...limitsFor(kind) },
+    limits: { ...limitsFor(kind), blob_bytes: BLOB_BYTES },
     hub: { name: "bytebot check", version },
     ts: Date.now(),
   };

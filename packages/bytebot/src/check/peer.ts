@@ -143,7 +143,9 @@ export class Peer implements Ear {
 
   private noise(): string {
     const faults = this.received.flatMap(({ fault }) => fault ?? []);
-    return faults.length === 0 ? "" : `, but ${faults.length} lines that are no events: ${faults.at(-1)!.message}`;
+    if (faults.length === 0) return "";
+    const lines = faults.length === 1 ? "a line that is no event" : `${faults.length} lines that are no events`;
+    return `, but ${lines}: ${faults.at(-1)!.message}`;
   }
 
   private howEnded(): string {

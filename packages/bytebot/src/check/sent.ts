@@ -52,7 +52,7 @@ export const sentChecks: Check[] = [
       rule: "FRM-1",
       title: "Each event it sends is one JSON object in UTF-8 on one line that ends with 0x0A",
       bytes: true,
-      fix: 'write json + "\\n" in one call, flush, and never pretty-print',
+      fix: 'write json + "\\n" as UTF-8 in one call, flush, and never pretty-print',
     },
     ({ breaks, fault, unended }) =>
       breaks === "FRM-1" ? fault!.message : unended ? "a last line without its 0x0A" : undefined,

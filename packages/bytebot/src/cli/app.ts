@@ -6,6 +6,9 @@ import type { ByReference, Component } from "../app/component.ts";
 import { APP_FILE, readApp, type App, type AppComponent, type Listen } from "../resolve/index.ts";
 import { BytebotError } from "../wire/index.ts";
 
+/** The shortest app that does something. */
+const EXAMPLE = `{"infer": ["bb-infer"], "attach": ["bb-tools"]}`;
+
 /** An app that is not started yet, and where it wants to be served over HTTP. */
 export interface Loaded {
   hub: ByteBot;
@@ -32,10 +35,20 @@ export async function findApp(path = "."): Promise<string> {
   if (named !== file && !(await stat(named).catch(() => undefined))) {
     throw new BytebotError(
       "not_found",
-      `there is no ${named}: write one, or name an app file or a module, as in bytebot run my-app.json`,
+      `there is no ${named}: write one, as in ${EXAMPLE}, or name an app file or a module, as in bytebot run my-app.json`,
     );
   }
   return named;
+}
+
+/** As an app file: chat brings its own ui, so it takes no module, which has one already. */
+export async function findAppFile(path: string): Promise<string> {
+  const file = await findApp(path);
+  if (extname(file) === ".json") return file;
+  throw new BytebotError(
+    "invalid_params",
+    `${file} is no app file: chat takes a ${APP_FILE}; a module is run with bytebot run`,
+  );
 }
 
 /** Reads an app file, and refuses what it asks for that is not built yet. */

@@ -1,7 +1,7 @@
 import { ByteBot } from "../app/bytebot.ts";
 import type { ByReference } from "../app/component.ts";
 import { BytebotError } from "../wire/index.ts";
-import { findApp, readAppFile, toByteBot, type Loaded } from "./app.ts";
+import { findAppFile, readAppFile, toByteBot, type Loaded } from "./app.ts";
 import { chatUi } from "./chat-ui.ts";
 import { parse, toScopeOption, type Command } from "./command.ts";
 import { demoApp } from "./demo.ts";
@@ -17,7 +17,7 @@ const help = `usage: bytebot chat [app file] [options]
 Talks to a model in the terminal. Without an app file the tools are the time, arithmetic, and the files below the working
 folder (to list and read), and the model is the first that can be had: the one named by the options, ANTHROPIC_API_KEY or
 OPENAI_API_KEY, a local Ollama or llama-server, else a small one that runs in this process and is downloaded once.
-With an app file its components are used, and the terminal is its ui.
+With an app file (a bytebot.app.json, no module) its components are used, and the terminal is its ui.
 
 Without a terminal each line of stdin is one turn, and stdout has the answers.
 
@@ -70,7 +70,7 @@ export const command: Command = {
 
 /** The app of the file, or the default one; undefined where no model can be had, which has then been told. */
 async function appFor(file: string | undefined, wanted: Wanted, ui: ByReference): Promise<Loaded | undefined> {
-  const app = file === undefined ? undefined : await readAppFile(await findApp(file));
+  const app = file === undefined ? undefined : await readAppFile(await findAppFile(file));
   const hub = app ? toByteBot(app, { ui, report }) : new ByteBot({ ui, report });
   if (!app) hub.attach({ ref: "bb-tools", opts: { root: process.cwd() } });
   if (app && app.infer.length > 0) {

@@ -13,13 +13,14 @@ const help = `usage: bytebot check <component> [options]
 Attaches a component as a Hub would, drives it through the rules of the wire that hold for its kind, and prints each rule
 with how it was kept: ok, FAIL with the lines that show it, warn for a SHOULD, n/a with the reason.
 
-  component        a path, a package or a URL with a bytebot.component.json; or, after --, a program that speaks on stdio
+  component        a path, a package or a URL; or, after --, a program that speaks on stdio. To a URL goes BYTEBOT_TOKEN
   --kind KIND      what the program is, or what is behind a URL that does not say: ${kinds.join(", ")}
   --opts JSON      the options an app would pass (BYTEBOT_OPTS)
   --env NAME       an environment variable it may read; may be repeated
   --rule ID        only the checks of this rule, as in FRM-3; may be repeated
   --call NAME=JSON for a toolsource: this call may be made, with these arguments
                    (default: a tool annotated read_only, with the least arguments its schema takes)
+                   Texts that are not ASCII show more: how it writes them is seen where it says them again
   --timeout S      seconds for each answer (default: what the rule says, else 10; an inference or a call 60)
   --json           each outcome as a JSON line, the last one {"summary":…}
 
@@ -63,7 +64,7 @@ export const command: Command = {
 
 async function printed(reached: Reached, json: boolean, outcomes: AsyncIterable<Outcome>): Promise<boolean> {
   const way = reached.start ? "over stdio" : reached.outcome ? "in this process" : "over HTTP";
-  if (!json) printLine(`${reached.name}, ${reached.kind}, ${way}\n`);
+  if (!json && reached.kind !== undefined) printLine(`${reached.name}, ${reached.kind}, ${way}\n`);
   const all: Outcome[] = [];
   for await (const outcome of outcomes) {
     all.push(outcome);

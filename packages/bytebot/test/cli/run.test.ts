@@ -47,7 +47,13 @@ test("run ends with its ui, and fails where the ui failed", { timeout }, async (
 
 const app = (fields: object) => ({ "bytebot.app.json": fields });
 const wrong: [what: string, files: Record<string, string | object>, args: string[], says: RegExp][] = [
-  ["no app file", {}, ["run"], /there is no .*bytebot\.app\.json: write one, or name an app file/],
+  ["no app file", {}, ["run"], /there is no .*bytebot\.app\.json: write one, as in \{"infer": .*, or name an app file/],
+  [
+    "a module in the chat",
+    { "app.js": "export default 1;" },
+    ["chat", "app.js"],
+    /chat takes a bytebot\.app\.json; a module/,
+  ],
   ["an app file that is not there", {}, ["run", "none.json"], /there is no .*none\.json/],
   [
     "an app file cut short",
