@@ -1,5 +1,6 @@
 import { BytebotError, type Event } from "../wire/index.ts";
 import type { BlobOutput, Blobs } from "./blobs.ts";
+import { mustHaveRoom } from "./blob-room.ts";
 import type { Core } from "./core.ts";
 import type { ConnectionId } from "./effects.ts";
 import type { Clock } from "./timers.ts";
@@ -31,13 +32,9 @@ export class Downloads {
     return this.open.get(to)?.size ?? 0;
   }
 
-  /** `busy`: the transfers of this connection that run already. */
+  /** `busy`: the blobs that are on their way at this connection already. */
   start(to: ConnectionId, asked: Asked, busy: number): void {
-    const { blobTransfers } = this.core.limits;
-    if (busy >= blobTransfers) {
-      const message = `${blobTransfers} blobs are on their way at this connection: wait for one of them`;
-      throw new BytebotError("overloaded", message, { retryable: true });
-    }
+    mustHaveRoom(this.core, busy);
     const all = this.open.get(to) ?? new Map<string, AbortController>();
     if (all.has(asked.id)) {
       throw new BytebotError("conflict", `a blob is on its way for "${asked.id}": each request has an id of its own`);
