@@ -3,6 +3,7 @@ import type { BlobOutput, Blobs } from "./blobs.ts";
 import { mustHaveRoom } from "./blob-room.ts";
 import type { Core } from "./core.ts";
 import type { ConnectionId } from "./effects.ts";
+import { inTime } from "./in-time.ts";
 import type { Clock } from "./timers.ts";
 import { setImmediate as turnOfTheLoop } from "node:timers/promises";
 
@@ -69,7 +70,7 @@ export class Downloads {
   }
 
   private async send(to: ConnectionId, { id, scope, ref }: Asked, signal: AbortSignal): Promise<void> {
-    const blob = await this.blobs.find(scope, ref);
+    const blob = await inTime(this.clock, this.blobs.find(scope, ref));
     if (signal.aborted) return;
     const about = { ref, size: blob.size, mime_type: blob.mimeType };
     const from = this.core.synced(to)?.offer.componentId;

@@ -4,6 +4,7 @@ import type { BlobOutput } from "./blobs.ts";
 import { mustHaveRoom } from "./blob-room.ts";
 import type { Core } from "./core.ts";
 import type { ConnectionId } from "./effects.ts";
+import { inTime } from "./in-time.ts";
 import { Recent } from "./recent.ts";
 import { Timers, type Clock } from "./timers.ts";
 import { Writing, type Promised } from "./writing.ts";
@@ -136,7 +137,7 @@ export class Uploads {
     this.timers.clear(`${from} ${id}`);
     // Until the store has it, it is one of those that are open, and takes no more parts.
     upload.next = Infinity;
-    upload.writing.finish(upload.mimeType, upload.promised).then(
+    inTime(this.clock, upload.writing.finish(upload.mimeType, upload.promised)).then(
       ({ ref, size, mime_type }) => {
         if (sender.uploads.get(id) === upload) sender.uploads.delete(id);
         const answer = { event_type: "bb_blob", in_reply_to: id, scope, ref, size, mime_type, ts: this.clock.now() };
