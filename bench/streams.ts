@@ -18,7 +18,14 @@ export const STREAM_TOKEN = "a-token-of-this-bench-alone-which-guards-nothing";
 export type Taken = { rss: number; cpu_us: number };
 
 async function streams(kind: "plain" | "hub", signal: AbortSignal): Promise<Figure> {
-  await using server = await startServer("streams.ts", signal, "--expose-gc", "--max-semi-space-size=1", kind, String(STREAMS + LANES));
+  await using server = await startServer(
+    "streams.ts",
+    signal,
+    "--expose-gc",
+    "--max-semi-space-size=1",
+    kind,
+    String(STREAMS + LANES),
+  );
   const take = async () => {
     const answer = server.next<Taken>();
     server.stdin.write("{}\n");
