@@ -23,8 +23,14 @@ export async function serveBlob(
   if (connection === undefined)
     throw new BytebotError("not_synced", "this connection has not said bb_sync, or has ended");
   if (scope === null) throw new BytebotError("invalid_params", "the scope is missing: ?scope= and the scope, encoded");
+  const carried = blobs.carry(connection);
   const gone = new AbortController();
-  response.once("close", () => gone.abort());
+  response.once("close", () => {
+    carried();
+    gone.abort();
+  });
+  // Its socket ends when nothing moves for so long: a download that nobody reads, an upload that does not come (BLB-4).
+  response.setTimeout(blobs.idleMs);
   if (request.method === "PUT") {
     const mimeType = request.headers["content-type"];
     const size = request.headers["content-length"];

@@ -1,6 +1,7 @@
 import type { BlobStore, StoredBlob } from "../log/index.ts";
 import type { Link } from "../transport/index.ts";
 import { BytebotError, cellOf, isScope, type Blob, type BlobBlock, type Event, type Keep } from "../wire/index.ts";
+import { mustHaveRoom } from "./blob-room.ts";
 import type { Core } from "./core.ts";
 import { Downloads } from "./downloads.ts";
 import type { ConnectionId } from "./effects.ts";
@@ -47,6 +48,8 @@ export class Blobs {
   private readonly out: BlobOutput;
   private readonly uploads: Uploads;
   private readonly downloads: Downloads;
+  /** Requests of HTTP that carry one, by connection. */
+  private readonly carried = new Map<ConnectionId, number>();
 
   constructor(core: Core, store: BlobStore, clock: Clock, out: BlobOutput) {
     this.core = core;
@@ -101,6 +104,23 @@ export class Blobs {
     return { ref, size, mimeType, stream: blob.read() };
   }
 
+  /** Silence after which a blob on its way is given up, in milliseconds. */
+  get idleMs(): number {
+    return this.core.limits.blobIdleMs;
+  }
+
+  /** A request carries a blob, either way, until what this answers is called. Throws `overloaded` (rule BLB-4). */
+  carry(connection: ConnectionId): () => void {
+    mustHaveRoom(this.core, this.busy(connection));
+    const { carried } = this;
+    carried.set(connection, (carried.get(connection) ?? 0) + 1);
+    return () => {
+      const left = carried.get(connection)! - 1;
+      if (left > 0) carried.set(connection, left);
+      else carried.delete(connection);
+    };
+  }
+
   /** For the Hub's own use: content of an event in this scope, whose sender was checked. */
   keep(scope: string): Keep {
     return ({ size, mimeType, pieces }) => this.write(scope, { mimeType, source: pieces, size });
@@ -125,13 +145,17 @@ export class Blobs {
       throw new BytebotError("invalid_event", `bb_blob has no ${id === undefined ? "id" : "scope"}`);
     }
     if (data === undefined && ref !== undefined) {
-      const busy = this.uploads.count(from) + this.downloads.count(from);
-      return this.downloads.start(from, { id, scope, ref }, busy);
+      return this.downloads.start(from, { id, scope, ref }, this.busy(from));
     }
     if (data === undefined || part === undefined || last === undefined) {
       throw new BytebotError("invalid_event", "bb_blob: part, last and data bring bytes, a ref alone asks for them");
     }
-    this.uploads.part(from, { ...event, id, scope, part, last, data }, this.downloads.count(from));
+    this.uploads.part(from, { ...event, id, scope, part, last, data }, this.busy(from));
+  }
+
+  /** On their way at this connection, whatever carries them. */
+  private busy(connection: ConnectionId): number {
+    return this.uploads.count(connection) + this.downloads.count(connection) + (this.carried.get(connection) ?? 0);
   }
 
   private async write(

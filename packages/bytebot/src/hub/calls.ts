@@ -1,5 +1,6 @@
 import { BytebotError, tenantOf, type Block, type Event, type ToolCallRequest } from "../wire/index.ts";
 import type { Core } from "./core.ts";
+import { mayTouch } from "./grants.ts";
 import { decide } from "./policy.ts";
 import { open } from "./questions.ts";
 import { refused } from "./results.ts";
@@ -46,7 +47,7 @@ function checked(core: Core, conversation: Conversation, call: Call, tool: Tool,
     const why = `The arguments could not be checked, so it did not run: the schema of ${idOf(tool)}: ${outcome.why}`;
     return refused(core, conversation, call, "error", why);
   }
-  const server = servedBy(core, tool.componentId);
+  const server = servedBy(core, tool.componentId, conversation.scope);
   if (!server || !isCurrent(core, tool))
     return refused(core, conversation, call, "error", removed(call, "was offered"));
   const decision = decide(core.policy, tool, conversation.scope, server.grant.askFirst);
@@ -86,7 +87,7 @@ export function approvalGiven(
   if (call.state !== "asking") return;
   const tool = call.tool!;
   // What the person approved is the definition they saw.
-  const server = isCurrent(core, tool) ? servedBy(core, tool.componentId) : undefined;
+  const server = isCurrent(core, tool) ? servedBy(core, tool.componentId, conversation.scope) : undefined;
   if (choice === "scope") conversation.approved.set(approvalKey(tool, call.input), core.now + core.limits.approvalMs);
   if (choice !== "once" && choice !== "scope") {
     const why = outcome === "expired" ? "Nobody answered whether it may run." : "The person did not allow this call.";
@@ -108,7 +109,7 @@ export function runNext(core: Core, conversation: Conversation): void {
   if (!first) return;
   if (second) core.tenants.wait(conversation, "call");
   const tool = first.tool!;
-  const server = isCurrent(core, tool) ? servedBy(core, tool.componentId) : undefined;
+  const server = isCurrent(core, tool) ? servedBy(core, tool.componentId, conversation.scope) : undefined;
   if (server) runNow(core, conversation, first, server);
   else refused(core, conversation, first, "error", removed(first, "was offered"));
 }
@@ -143,10 +144,11 @@ function dispatch(core: Core, conversation: Conversation, call: Call, server: Sy
   core.effect(conversation.scope, { type: "timer", key: `call:${call.id}`, at: call.deadline! });
 }
 
-/** A toolsource is back: idempotent calls that its lost link left open go out again, under the same `call_id`. */
+/** A toolsource is back: idempotent calls of its scopes that its lost link left open go out again, under the same `call_id`. */
 export function resend(core: Core, server: Synced): void {
   for (const set of core.active.values()) {
     for (const conversation of set) {
+      if (!mayTouch(server, conversation.scope)) continue;
       for (const call of conversation.calls.values()) {
         if (call.state !== "waiting" || call.tool?.componentId !== server.offer.componentId) continue;
         const { id: call_id, name, input, deadline: deadline_ts } = call;

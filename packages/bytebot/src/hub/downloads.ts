@@ -1,7 +1,9 @@
 import { BytebotError, type Event } from "../wire/index.ts";
 import type { BlobOutput, Blobs } from "./blobs.ts";
+import { mustHaveRoom } from "./blob-room.ts";
 import type { Core } from "./core.ts";
 import type { ConnectionId } from "./effects.ts";
+import { inTime } from "./in-time.ts";
 import type { Clock } from "./timers.ts";
 import { setImmediate as turnOfTheLoop } from "node:timers/promises";
 
@@ -31,13 +33,9 @@ export class Downloads {
     return this.open.get(to)?.size ?? 0;
   }
 
-  /** `busy`: the transfers of this connection that run already. */
+  /** `busy`: the blobs that are on their way at this connection already. */
   start(to: ConnectionId, asked: Asked, busy: number): void {
-    const { blobTransfers } = this.core.limits;
-    if (busy >= blobTransfers) {
-      const message = `${blobTransfers} blobs are on their way at this connection: wait for one of them`;
-      throw new BytebotError("overloaded", message, { retryable: true });
-    }
+    mustHaveRoom(this.core, busy);
     const all = this.open.get(to) ?? new Map<string, AbortController>();
     if (all.has(asked.id)) {
       throw new BytebotError("conflict", `a blob is on its way for "${asked.id}": each request has an id of its own`);
@@ -72,7 +70,7 @@ export class Downloads {
   }
 
   private async send(to: ConnectionId, { id, scope, ref }: Asked, signal: AbortSignal): Promise<void> {
-    const blob = await this.blobs.find(scope, ref);
+    const blob = await inTime(this.clock, this.blobs.find(scope, ref));
     if (signal.aborted) return;
     const about = { ref, size: blob.size, mime_type: blob.mimeType };
     const from = this.core.synced(to)?.offer.componentId;

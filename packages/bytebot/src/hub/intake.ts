@@ -16,13 +16,11 @@ import type { Blobs } from "./blobs.ts";
 import type { Core } from "./core.ts";
 import type { ConnectionId } from "./effects.ts";
 import { mayTouch } from "./grants.ts";
+import { inTime } from "./in-time.ts";
 import type { Clock } from "./timers.ts";
 
 /** Who is refused for a blob that is not there, and whose content gets a note in its place: their work has been done. */
 const STRICT = new Set(["user_event", "bb_turn_request"]);
-
-/** What the store may take, in milliseconds. */
-const STORE_MS = 30_000;
 
 /**
  * What comes in is looked through before the core sees it: media above 256 KiB become blobs, a tool's result is cut to
@@ -48,7 +46,7 @@ export class Intake {
     if (!content.some(isSpecial) && !(isResult && isLarge(content, this.core.limits.resultBytes))) return undefined;
     const scope = this.scopeOf(from, event);
     if (scope === undefined) return undefined;
-    return this.inTime(this.settle(scope, event, content as Block[]));
+    return inTime(this.clock, this.settle(scope, event, content as Block[]));
   }
 
   private async settle(scope: string, event: Event, sent: Block[]): Promise<Event> {
@@ -92,17 +90,6 @@ export class Intake {
     const answered = this.core.pending.get(String(event["call_id"] ?? event["in_reply_to"]));
     const own = STRICT.has(event.event_type) ? event["scope"] : answered?.to === from ? answered.scope : undefined;
     return typeof own === "string" && mayTouch(connection, own) ? own : undefined;
-  }
-
-  private async inTime<T>(work: Promise<T>): Promise<T> {
-    const late = Promise.withResolvers<never>();
-    const message = `the store of blobs did not answer within ${STORE_MS / 1000} s`;
-    const callOff = this.clock.after(STORE_MS, () => late.reject(new BytebotError("unavailable", message)));
-    try {
-      return await Promise.race([work, late.promise]);
-    } finally {
-      callOff();
-    }
   }
 }
 

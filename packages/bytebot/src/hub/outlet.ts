@@ -3,7 +3,7 @@ import type { Link } from "../transport/index.ts";
 import type { Clock } from "./timers.ts";
 
 /** What one connection may leave unread before it is closed, in bytes. */
-export const SLOW_BYTES = 8 * 1024 * 1024;
+const SLOW_BYTES = 8 * 1024 * 1024;
 /** What is behind and takes nothing for so long is closed. */
 const STALL_MS = 10_000;
 const LOOK_MS = 2500;

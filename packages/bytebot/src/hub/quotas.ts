@@ -1,6 +1,6 @@
 import { tenantOf } from "../wire/index.ts";
 
-/** What one tenant may have at once (rules QTA-1 to QTA-6). */
+/** What one tenant may have at once (rules QTA-1 to QTA-7). */
 export interface Quotas {
   /** Connections whose grant names the tenant's scopes; those of `*` belong to nobody. */
   connections: number;

@@ -163,6 +163,11 @@ function route(core: Core, connection: Synced, sent: Event): void {
     throw new BytebotError("conflict", "bb_sync came twice: it is the first event of a connection");
   const permission = maySend(grant.kind, grant.controller || grant.owner, type);
   if (permission !== "allowed") throw notAllowed(permission, grant.kind, type);
+  if (OF_THE_APP.has(type) && !grant.scopes.includes("*"))
+    throw new BytebotError(
+      "forbidden",
+      `${type} is about all of the app, and this connection is for some scopes of it`,
+    );
   try {
     validate(sent);
   } catch (error) {
@@ -215,6 +220,9 @@ const SEEN_COMING = new Set([
   "bb_policy",
   "bb_components",
 ]);
+
+/** These concern every tenant, so that a controller of some scopes may not send them (rule CON-12). */
+const OF_THE_APP = new Set(["bb_attach", "bb_detach", "bb_policy", "bb_components"]);
 
 function notAllowed(permission: "forbidden" | "not_authority", kind: string, type: string): BytebotError {
   if (permission === "not_authority") return new BytebotError("not_authority", `only the Hub sends ${type}`);

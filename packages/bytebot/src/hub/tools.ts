@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto";
-import { BytebotError, within, type ModelTool, type ToolDefinition, type ToolRegister } from "../wire/index.ts";
+import { BytebotError, type ModelTool, type ToolDefinition, type ToolRegister } from "../wire/index.ts";
 import type { Core } from "./core.ts";
+import { mayTouch } from "./grants.ts";
 import { toSchema, unusable, type Schema } from "./schema.ts";
 import type { Synced, Tool } from "./state.ts";
 
@@ -91,7 +92,7 @@ export function canonical(value: unknown): string {
 export function offeredIn(core: Core, scope: string): Map<string, Tool> {
   const offered: Tool[] = [];
   for (const connection of core.all()) {
-    if (connection.grant.kind !== "toolsource" || !within(connection.grant.scopes, scope)) continue;
+    if (connection.grant.kind !== "toolsource" || !mayTouch(connection, scope)) continue;
     offered.push(...(core.tools.get(connection.offer.componentId) ?? []));
   }
   offered.sort((a, b) => (a.modelName < b.modelName ? -1 : 1));
@@ -101,7 +102,7 @@ export function offeredIn(core: Core, scope: string): Map<string, Tool> {
 /** The tool with this id, registered or model-facing name in this scope. */
 export function findTool(core: Core, scope: string, name: string): Tool | undefined {
   for (const connection of core.all()) {
-    if (connection.grant.kind !== "toolsource" || !within(connection.grant.scopes, scope)) continue;
+    if (connection.grant.kind !== "toolsource" || !mayTouch(connection, scope)) continue;
     for (const tool of core.tools.get(connection.offer.componentId) ?? []) {
       if (tool.modelName === name || tool.definition.name === name || idOf(tool) === name) return tool;
     }
@@ -119,10 +120,12 @@ export function toModel(tool: Tool): ModelTool {
   return { name: tool.modelName, ...(description === undefined ? {} : { description }), input_schema };
 }
 
-/** The connection that serves a component's tools now. */
-export function servedBy(core: Core, componentId: string): Synced | undefined {
+/** The connection that serves a component's tools in this scope now: one that returned may have asked for less. */
+export function servedBy(core: Core, componentId: string, scope: string): Synced | undefined {
   for (const connection of core.all()) {
-    if (connection.offer.componentId === componentId && connection.grant.kind === "toolsource") return connection;
+    const { offer, grant } = connection;
+    if (offer.componentId === componentId && grant.kind === "toolsource" && mayTouch(connection, scope))
+      return connection;
   }
   return undefined;
 }

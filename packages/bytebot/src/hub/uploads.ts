@@ -1,8 +1,10 @@
 import type { BlobStore } from "../log/index.ts";
 import { base64Bytes, BytebotError, cellOf, fromBase64, type Blob } from "../wire/index.ts";
 import type { BlobOutput } from "./blobs.ts";
+import { mustHaveRoom } from "./blob-room.ts";
 import type { Core } from "./core.ts";
 import type { ConnectionId } from "./effects.ts";
+import { inTime } from "./in-time.ts";
 import { Recent } from "./recent.ts";
 import { Timers, type Clock } from "./timers.ts";
 import { Writing, type Promised } from "./writing.ts";
@@ -58,13 +60,13 @@ export class Uploads {
     return this.senders.get(from)?.uploads.size ?? 0;
   }
 
-  /** `others`: the transfers of this connection that are no uploads. */
-  part(from: ConnectionId, part: Part, others: number): void {
+  /** `busy`: the blobs that are on their way at this connection already. */
+  part(from: ConnectionId, part: Part, busy: number): void {
     const sender = this.sender(from);
     const open = sender.uploads.get(part.id);
     if (!open && part.part > 0 && sender.refused.get(part.id)) return;
     try {
-      const upload = open ?? this.begin(from, sender, part, others);
+      const upload = open ?? this.begin(from, sender, part, busy);
       mustFollow(upload, part, open !== undefined);
       this.take(upload, part);
       if (part.last) this.finish(from, sender, part.id, upload);
@@ -97,13 +99,10 @@ export class Uploads {
     this.timers.clearAll();
   }
 
-  private begin(from: ConnectionId, sender: Sender, part: Part, others: number): Upload {
+  private begin(from: ConnectionId, sender: Sender, part: Part, busy: number): Upload {
     if (part.part > 0) throw new BytebotError("not_found", `no upload "${part.id}" is open: it begins with part 0`);
-    const { blobTransfers, blobBytes, blobIdleMs } = this.core.limits;
-    if (sender.uploads.size + others >= blobTransfers) {
-      const message = `${blobTransfers} blobs are on their way at this connection: wait for one of them`;
-      throw new BytebotError("overloaded", message, { retryable: true });
-    }
+    mustHaveRoom(this.core, busy);
+    const { blobBytes, blobIdleMs } = this.core.limits;
     sender.refused.delete(part.id);
     const writing = new Writing(this.store, cellOf(part.scope), blobBytes);
     const heard = this.clock.now();
@@ -138,7 +137,7 @@ export class Uploads {
     this.timers.clear(`${from} ${id}`);
     // Until the store has it, it is one of those that are open, and takes no more parts.
     upload.next = Infinity;
-    upload.writing.finish(upload.mimeType, upload.promised).then(
+    inTime(this.clock, upload.writing.finish(upload.mimeType, upload.promised)).then(
       ({ ref, size, mime_type }) => {
         if (sender.uploads.get(id) === upload) sender.uploads.delete(id);
         const answer = { event_type: "bb_blob", in_reply_to: id, scope, ref, size, mime_type, ts: this.clock.now() };

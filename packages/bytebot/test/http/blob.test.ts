@@ -70,4 +70,27 @@ suite("blobs over HTTP", () => {
     assert.deepEqual(await put(`/blob/${refOf(bytes)}`, ours), [400, "invalid_params"]);
     assert.deepEqual(await put(`/blob/${refOf(bytes)}?scope=u_1`, ours), [413, "too_large"]);
   });
+
+  test("a download that nobody reads takes one of its connection's places, and is given up in time (BLB-4, BLB-9)", async (t) => {
+    const { hub, url } = await served(t, { limits: { blobTransfers: 1, blobIdleMs: 500 } });
+    const token = hub.addToken({ name: "phone", kind: "ui" });
+    const peer = Peer.withToken(t, url, token);
+    await peer.sync({ kind: "ui" });
+    await peer.open();
+    // More than the sockets between the two hold.
+    const bytes = randomBytes(32 * 1024 * 1024);
+    const headers = { authorization: `Bearer ${token}`, "bytebot-connection": peer.connection! };
+    const at = `${url}/blob/${refOf(bytes)}?scope=u_1`;
+    assert.equal((await fetch(at, { method: "PUT", body: bytes, headers })).status, 200);
+    const unread = await fetch(at, { headers });
+    const refused = await fetch(at, { headers });
+    assert.deepEqual([refused.status, ((await refused.json()) as { code: string }).code], [429, "overloaded"]);
+    let again = refused;
+    while (again.status === 429) {
+      again = await fetch(at, { headers });
+      if (again.status === 429) await again.arrayBuffer();
+    }
+    assert.ok(bytes.equals(Buffer.from(await again.arrayBuffer())), "its place is free");
+    await assert.rejects(unread.arrayBuffer(), "what was not read does not come any more");
+  });
 });

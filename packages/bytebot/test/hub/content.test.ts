@@ -211,6 +211,27 @@ test("what waits for its bytes keeps its place: the last words of a tool that le
   await end();
 });
 
+test("a store that does not answer ends an upload and a download after 30 s, and their places are free (BLB-4, ENV-10)", async () => {
+  class Silent extends MemoryBlobs {
+    override find(): Promise<never> {
+      return new Promise(() => undefined);
+    }
+    override create(cell: string): ReturnType<MemoryBlobs["create"]> {
+      return { ...super.create(cell), commit: () => new Promise(() => undefined) };
+    }
+  }
+  const world = new World({ blobs: new Silent(), limits: { blobTransfers: 1 } });
+  const ui = await world.join("ui");
+  const upload = { event_type: "bb_blob", id: "b1", scope: "u", part: 0, last: true, data: "aGVsbG8g" };
+  for (const event of [upload, { event_type: "bb_blob", id: "b2", scope: "u", ref: refOf("x") }]) {
+    await ui.send(event);
+    await world.pass(30_000);
+    const { in_reply_to, code, retryable } = ui.last("bb_error");
+    assert.deepEqual([in_reply_to, code, retryable], [event.id, "unavailable", true]);
+  }
+  await world.end();
+});
+
 test("a store that does not answer costs its sender 30 s and an error; the others do not notice (BLB-7, ENV-10)", async () => {
   class Silent extends MemoryBlobs {
     override find(): Promise<never> {

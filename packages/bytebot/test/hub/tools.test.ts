@@ -289,3 +289,26 @@ test("a child turn runs below its call and answers it; any other scope is forbid
   assert.equal(ui.last("infer_chunk")["scope"], "u");
   await world.end();
 });
+
+test("a schema of more than 64 Ki characters is refused by its size, and the tools of before stay (TOL-1)", async () => {
+  const world = new World();
+  const source = await world.join("toolsource");
+  await source.send(register("read"));
+  const [tool] = register("write")["tools"] as [Record<string, unknown>];
+  const input_schema = { type: "object", description: "x".repeat(64 * 1024) };
+  await source.send({ ...register("write"), tools: [{ ...tool, input_schema }] });
+  assert.equal(source.last("bb_error")["code"], "too_large");
+  const ui = await world.join("ui", { controller: true });
+  const call = (id: string, name: string): Event => ({
+    event_type: "bb_tool_call_request",
+    id,
+    scope: "u",
+    name,
+    input: {},
+  });
+  await ui.send(call("x1", "write"), call("x2", "read"));
+  assert.equal(ui.last("bb_tool_call_result")["status"], "error");
+  await source.send(toolResult(source.last("bb_tool_call_request"), "read"));
+  assert.equal(ui.last("bb_tool_call_result")["status"], "ok");
+  await world.end();
+});

@@ -3,7 +3,7 @@ import { test } from "node:test";
 import fc from "fast-check";
 import { within, type Event } from "../../src/wire/index.ts";
 import { sinkAllows } from "../../src/hub/readers.ts";
-import { inferResult, message, textChunks, World } from "./world.ts";
+import { inferResult, message, register, textChunks, toolChunks, toolResult, World } from "./world.ts";
 
 test("a UI of one scope cannot reach another by any spelling, and the other receives nothing (SCP-7, hard case 36)", async () => {
   const world = new World();
@@ -111,5 +111,68 @@ test("what passes the first check is stopped at the sink, and reported as a faul
   assert.equal(ui.all("user_event").length, 0);
   assert.match(world.reports.join(), /fault: the sink stopped a user_event/);
   world.reports.length = 0;
+  await world.end();
+});
+
+test("a toolsource that returns for fewer scopes is sent no call of the others, neither again nor anew (SCP-7, TOL-6)", async () => {
+  const world = new World({ limits: { toolMs: 5000 } });
+  const infer = await world.join("infer");
+  const ui = await world.join("ui");
+  const [tool] = register("put")["tools"] as [Record<string, unknown>];
+  const tools = { ...register("put"), tools: [{ ...tool, annotations: { idempotent: true, destructive: true } }] };
+  const source = await world.join("toolsource");
+  await source.send(tools);
+  // One call runs when the link is lost, the other asks a person: both are of "u".
+  for (const scope of ["u", "u/2"]) {
+    await ui.send(message("go", scope));
+    const request = infer.last("bb_infer_request");
+    await infer.send(...toolChunks(request, "put", {}), inferResult(request, "tool_use"));
+  }
+  const [running, asking] = ui.all("input_strict");
+  const allow = (question: Event | undefined): Event => ({
+    event_type: "input_reply",
+    in_reply_to: question!["id"],
+    outcome: "accepted",
+    value: "once",
+  });
+  await ui.send(allow(running));
+  const call = source.last("bb_tool_call_request");
+  await source.link.close("killed");
+  await world.settle();
+  const back = await world.join("toolsource", {}, { scopes: ["v"] });
+  await back.send(tools);
+  await ui.send(allow(asking));
+  assert.equal(back.all("bb_tool_call_request").length, 0);
+  await back.send(toolResult(call, "not from here"));
+  assert.equal(back.last("bb_error")["code"], "not_found");
+  await world.pass(5000);
+  assert.deepEqual(
+    ui.all("tool_result").map(({ scope, status }) => [scope, status]),
+    [
+      ["u/2", "error"],
+      ["u", "lost"],
+    ],
+  );
+  for (const request of infer.all("bb_infer_request").slice(2)) await infer.send(inferResult(request));
+  await world.end();
+});
+
+test("a controller of some scopes changes nothing of the whole app, and is told nothing of it (CON-12)", async () => {
+  const world = new World({ policy: [{ tool: "*", decision: "deny" }] });
+  const some = await world.join("ui", { name: "some", scopes: ["u"] }, { controller: true });
+  const source = await world.join("toolsource");
+  await source.send(register("read"));
+  for (const event of [
+    { event_type: "bb_policy", id: "p", rules: [{ tool: "*", decision: "allow" }] },
+    { event_type: "bb_components", id: "c" },
+    { event_type: "bb_attach", id: "a", ref: "./x" },
+    { event_type: "bb_detach", id: "d", component_id: "toolsource" },
+  ]) {
+    await some.send(event);
+    const { in_reply_to, code } = some.last("bb_error");
+    assert.deepEqual([in_reply_to, code], [event.id, "forbidden"]);
+  }
+  await some.send({ event_type: "bb_tool_call_request", id: "t", scope: "u", name: "read", input: {} });
+  assert.equal(some.last("bb_tool_call_result")["status"], "denied", "what is of its scope it may ask for");
   await world.end();
 });

@@ -180,14 +180,14 @@ export const sabotages: readonly Sabotage[] = [
   },
   {
     name: "anybody may answer a question (SCP-7)",
-    file: "hub/questions.ts",
-    find: "if (!conversation || !question || !mayTouch(connection, conversation.scope)) return undefined;",
-    replace: "if (!conversation || !question) return undefined;",
+    file: "hub/replies.ts",
+    find: "if (!conversation || !question || !mayTouch(connection, conversation.scope)) throw notOpen(id);",
+    replace: "if (!conversation || !question) throw notOpen(id);",
   },
   {
     name: "child turns outlive their call (TRN-12)",
-    file: "hub/step.ts",
-    find: "    stopChildren(core, conversation.scope, happened.call);\n",
+    file: "hub/go-on.ts",
+    find: "      stopChildren(core, happened.call);\n",
     replace: "",
   },
   {

@@ -142,7 +142,7 @@ export function isHtml(text: string | undefined): boolean {
 }
 
 /** `retry-after-ms`, or `retry-after` in seconds or as a date, in milliseconds. */
-export function retryAfter(headers: Record<string, string>): number | undefined {
+function retryAfter(headers: Record<string, string>): number | undefined {
   const ms = Number(headers["retry-after-ms"] ?? NaN);
   if (ms >= 0) return ms;
   const value = headers["retry-after"];

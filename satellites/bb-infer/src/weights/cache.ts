@@ -100,6 +100,6 @@ function alive(pid: number): boolean {
   }
 }
 
-export function mb(bytes: number): number {
+function mb(bytes: number): number {
   return Math.round(bytes / 1e6);
 }

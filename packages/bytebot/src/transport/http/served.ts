@@ -10,9 +10,9 @@ import { Held } from "./held.ts";
 import { Post } from "./post.ts";
 import { heartbeat, toSse } from "./sse.ts";
 
-/** What the socket may hold before the rest waits here, where it is not lost with the socket. */
 /** What a peer that stopped reading may still be sent when the link closes, in milliseconds. */
 const FLUSH_MS = 1000;
+/** After so many of those without progress it has stopped reading. */
 const STILL = 3;
 /** Inbox requests that wait for the one in flight: a broken one and its repetition, and a little patience. */
 const MAX_POSTS = 4;

@@ -46,7 +46,7 @@ export function parseJson(text: string, what: string): unknown {
 
 const WHITE = new Set([0x20, 0x09, 0x0a, 0x0d]);
 
-export function isWhite(code: number): boolean {
+function isWhite(code: number): boolean {
   return WHITE.has(code);
 }
 

@@ -17,7 +17,7 @@ export type XmlEvent =
   | { type: "malformed"; name: string; reason: string; written: string };
 
 /** Stands for the name of a call whose name could not be read. */
-export const NO_NAME = "malformed_call";
+const NO_NAME = "malformed_call";
 /** Characters of a malformed call that are kept. */
 const MAX_WRITTEN = 2000;
 const MAX_ARGUMENTS = 16 * 1024 * 1024;
