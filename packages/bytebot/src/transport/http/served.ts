@@ -1,5 +1,4 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
-import { setImmediate as nextTick } from "node:timers/promises";
 import { ackNameOf, BytebotError, HIGH_WATER, type Event, type LineLimits } from "../../wire/index.ts";
 import { encodeOnce } from "../lines.ts";
 import type { Link, Receiver } from "../link.ts";
@@ -213,8 +212,6 @@ export class ServedLink implements Link {
       post.cut();
     }
     const isWhole = !this.isClosed;
-    // What its lines set going is written before their answers, which nobody waits for as much.
-    await nextTick();
     await post.answered();
     this.post = undefined;
     this.request = undefined;
