@@ -1,8 +1,11 @@
+/** Most of these maps stay empty, and a Map is not small: where nothing was ever set, all share this one. */
+const EMPTY = new Map<never, never>();
+
 /** A map that forgets: it keeps the newest `size` entries at least, and twice as many at most. */
 export class Recent<Key, Value> {
   private readonly kept: number;
-  private newer = new Map<Key, Value>();
-  private older = new Map<Key, Value>();
+  private newer: Map<Key, Value> = EMPTY;
+  private older: Map<Key, Value> = EMPTY;
 
   constructor(size: number) {
     this.kept = size;
@@ -13,6 +16,7 @@ export class Recent<Key, Value> {
   }
 
   set(key: Key, value: Value): void {
+    if (this.newer === EMPTY) this.newer = new Map();
     // A generation is dropped whole: deleting the oldest one by one makes a Map slow.
     if (this.newer.size >= this.kept && !this.newer.has(key)) {
       this.older = this.newer;

@@ -35,7 +35,8 @@ interface CellLog {
   /** Positions below it were trimmed. */
   base: Pos;
   head: Pos;
-  blobs: Map<string, Blob>;
+  /** Made with the first: most cells have none. */
+  blobs: Map<string, Blob> | undefined;
 }
 
 interface Blob {
@@ -81,7 +82,7 @@ export class MemoryLog implements EventLog {
     const lines = linesOf(entry);
     checkSize(lines);
     const { id, refs = NONE, base = false } = entry;
-    if (!refs.every((ref) => log.blobs.has(ref))) {
+    if (!refs.every((ref) => log.blobs?.has(ref))) {
       // Shared with an entry that was trimmed in between.
       throw new BytebotError("unavailable", "a blob of this entry is gone: put it again", { retryable: true });
     }
@@ -90,7 +91,7 @@ export class MemoryLog implements EventLog {
     const kept: Kept = { cell, id, lines, refs, base, pos, order, at: Date.now(), state: "kept" };
     log.head = pos;
     log.entries.push(kept);
-    for (const ref of refs) log.blobs.get(ref)!.parts++;
+    for (const ref of refs) log.blobs!.get(ref)!.parts++;
     this.order.push(kept);
     if (this.waiting.length > 0) this.wake();
     return { pos, cursor: this.cursorOf(order) };
@@ -164,7 +165,7 @@ export class MemoryLog implements EventLog {
     for (const entry of log.entries.splice(0, at)) {
       entry.state = "trimmed";
       entry.lines = [];
-      for (const ref of entry.refs) if (--log.blobs.get(ref)!.parts === 0) log.blobs.delete(ref);
+      for (const ref of entry.refs) if (--log.blobs!.get(ref)!.parts === 0) log.blobs!.delete(ref);
     }
     log.base = base;
     this.trimmed += at;
@@ -175,13 +176,13 @@ export class MemoryLog implements EventLog {
 
   async putBlob(cell: string, bytes: Uint8Array): Promise<BlobBlock> {
     const ref = `sha256-${createHash("sha256").update(bytes).digest("hex")}`;
-    const { blobs } = this.cell(cell);
+    const blobs = (this.cell(cell).blobs ??= new Map<string, Blob>());
     if (!blobs.has(ref)) blobs.set(ref, { bytes: bytes.slice(), parts: 0 });
     return { type: "blob", ref, mime_type: "application/octet-stream", size: bytes.length };
   }
 
   async getBlob(cell: string, ref: string): Promise<Uint8Array> {
-    const blob = this.cells.get(cell)?.blobs.get(ref);
+    const blob = this.cells.get(cell)?.blobs?.get(ref);
     if (!blob) throw new BytebotError("not_found", `no blob ${ref} in cell "${cell}"`);
     return blob.bytes;
   }
@@ -194,7 +195,7 @@ export class MemoryLog implements EventLog {
   private cell(name: string): CellLog {
     let log = this.cells.get(name);
     if (!log) {
-      log = { entries: [], base: 0, head: 0, blobs: new Map() };
+      log = { entries: [], base: 0, head: 0, blobs: undefined };
       this.cells.set(name, log);
     }
     return log;

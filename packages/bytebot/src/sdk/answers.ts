@@ -16,6 +16,8 @@ export interface Work {
 /** How a piece of work learns that it has to stop: most never ask, and a signal costs more than many of them. */
 export class Stop {
   reason: BytebotError | undefined;
+  /** Called before any listener of the signal's. */
+  heard: (() => void) | undefined;
   private controller: AbortController | undefined;
 
   get signal(): AbortSignal {
@@ -28,6 +30,7 @@ export class Stop {
 
   abort(reason: BytebotError): void {
     this.reason ??= reason;
+    this.heard?.();
     this.controller?.abort(reason);
   }
 }

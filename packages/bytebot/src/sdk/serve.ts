@@ -62,15 +62,20 @@ export function inferWork(request: InferRequest | OpenaiInferRequest, infer: Any
   const { id: in_reply_to, loop_id } = request;
   return {
     key: in_reply_to,
-    run: async ({ signal }) => {
+    run: async (stop) => {
       const reply = new Reply(in_reply_to, sink);
-      signal.addEventListener("abort", () => reply.stop(), { once: true });
+      stop.heard = () => reply.stop();
+      const context = {
+        get signal() {
+          return stop.signal;
+        },
+      };
       try {
-        const end = (await infer(request, reply, { signal })) as InferEnd | undefined;
+        const end = (await infer(request, reply, context)) as InferEnd | undefined;
         if (end?.stop_reason === undefined) throw new BytebotError("internal", "onInfer has to return { stop_reason }");
         const { stop_reason, usage } = end;
         // What was left unsaid after a cancel is missing: it cannot pass as a whole reply.
-        if (signal.aborted) return { ...failedAnswer(request, signal.reason as BytebotError), usage };
+        if (stop.reason) return { ...failedAnswer(request, stop.reason), usage };
         reply.finish();
         return { event_type: "bb_infer_result", in_reply_to, loop_id, success: true, stop_reason, usage };
       } finally {
