@@ -62,7 +62,7 @@ for (const [args, says] of misused) {
 test("BYTEBOT_DEBUG=1 shows where an error was thrown", { timeout }, async (t) => {
   const { code, err } = await new Cli(t, ["run", "none.json"], { env: { BYTEBOT_DEBUG: "1" } }).done;
   assert.equal(code, 1);
-  assert.match(err, /^bytebot: there is no .*none\.json\n[^]*\n +at /);
+  assert.match(err, /^bytebot: there is no .*none\.json: name a .*\n[^]*\n +at /);
 });
 
 test("the demo says on the screen that a script answers, streams, calls its tool and ends", { timeout }, async (t) => {
