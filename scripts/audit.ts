@@ -16,6 +16,8 @@ interface Audited {
 
 /** Those in use, and where their logs refused an entry for good. */
 const open = new Map<Audited, Map<string, number[]>>();
+/** A Hub that was closed refuses what it is asked. */
+const closed = new WeakSet<Audited>();
 
 registerHooks({
   load(url, context, next) {
@@ -31,12 +33,13 @@ Object.assign(globalThis, { [Symbol.for("bytebot.audit")]: audit });
 function audit(Class: { prototype: Audited }): void {
   const { connect, close } = Class.prototype;
   Class.prototype.connect = function (this: Audited, ...args) {
-    if (!open.has(this)) open.set(this, gapsOf(this.log));
+    if (!open.has(this) && !closed.has(this)) open.set(this, gapsOf(this.log));
     return connect.apply(this, args);
   };
   Class.prototype.close = async function (this: Audited) {
     const gaps = open.get(this) ?? new Map<string, number[]>();
     open.delete(this);
+    closed.add(this);
     const { log } = this;
     const end = log.close.bind(log);
     // The Hub closes its log last: everything that it has to append is there.
@@ -77,7 +80,14 @@ async function all(log: EventLog): Promise<(Entry & { cell: string })[]> {
   }
   read.abort();
   await reading;
-  return entries;
+  // A cell that was trimmed has ends without their beginnings: what is left of it proves nothing.
+  const trimmed = new Set<string>();
+  const seen = new Set<string>();
+  for (const { cell, pos } of entries) {
+    if (!seen.has(cell) && pos > 1) trimmed.add(cell);
+    seen.add(cell);
+  }
+  return entries.filter(({ cell }) => !trimmed.has(cell));
 }
 
 process.on("exit", () => {
