@@ -36,7 +36,7 @@ export class Framer {
     }
     const end = chunk.lastIndexOf(NEWLINE) + 1;
     if (end > start) this.split(chunk.subarray(start, end), sink);
-    if (Math.max(start, end) < chunk.length) this.hold(chunk.subarray(Math.max(start, end)));
+    if (end < chunk.length) this.hold(chunk.subarray(end));
   }
 
   /** The stream ended: a last record without a newline still counts (rule FRM-2). */

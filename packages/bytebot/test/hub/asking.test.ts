@@ -86,6 +86,10 @@ test("a question of a broken schema is not asked, and may come again mended; who
   assert.equal(ui.all("input_strict").length, 1);
   await world.pass(1000);
   assert.equal(context.last("bb_input_result")["outcome"], "expired");
+  const back = await world.join("context", { name: "gone" });
+  await back.send(ask("q3", { schema: costly }));
+  await ui.send(reply(await ui.gets("input_strict", 2), "red"));
+  assert.equal((await back.gets("bb_input_result"))["value"], "red", "back again, it may ask the same");
   await world.end();
 });
 

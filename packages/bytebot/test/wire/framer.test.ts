@@ -56,6 +56,35 @@ suite("the framer", () => {
     ]);
   });
 
+  test("refuses what is not UTF-8 or begins with a byte order mark, and that line alone, however the stream is cut (FRM-1)", () => {
+    const lines = [
+      '{"event_type":"a"}\n',
+      '{"event_type":"\xff"}\n',
+      '\xef\xbb\xbf{"event_type":"b"}\n',
+      '{"event_type":"c"}\n',
+    ];
+    const stream = Buffer.from(lines.join(""), "latin1");
+    const whole = read([stream]);
+    assert.deepEqual([whole[0], whole[3]], [{ event_type: "a" }, { event_type: "c" }]);
+    assert.deepEqual([whole[1], whole[2]], ["parse_error", "parse_error"]);
+    for (let at = 0; at <= stream.length; at++) assert.deepEqual(read(cut(stream, [at])), whole, `cut at ${at}`);
+    const bom = Buffer.from(lines[2]!, "latin1");
+    assert.deepEqual(read([bom]), [whole[2]], "at the beginning of a chunk, too");
+  });
+
+  test("holds no more of a line than the limit, however long it is (FRM-5)", () => {
+    const sizes: number[] = [];
+    const sink = { line: () => assert.fail("no line"), tooLong: (size: number) => void sizes.push(size) };
+    const framer = new Framer(1000);
+    const part = new Uint8Array(1024 * 1024).fill(0x61);
+    const before = process.memoryUsage().arrayBuffers;
+    for (let n = 0; n < 64; n++) framer.push(part, sink);
+    const held = process.memoryUsage().arrayBuffers - before;
+    framer.push(Uint8Array.of(0x0a), sink);
+    assert.deepEqual(sizes, [64 * part.length]);
+    assert.ok(held < 16 * part.length, `${held} bytes are held`);
+  });
+
   test("keeps what it was given, though the reader fills its buffer again", () => {
     const heard: string[] = [];
     const sink = { line: (bytes: Uint8Array) => void heard.push(Buffer.from(bytes).toString()), tooLong() {} };
