@@ -1,4 +1,5 @@
 import { BytebotError, tenantOf, type Event } from "../wire/index.ts";
+import { missed } from "./blocks.ts";
 import type { Core } from "./core.ts";
 import type { ConnectionId } from "./effects.ts";
 import { tenantsOf } from "./quotas.ts";
@@ -35,6 +36,8 @@ export function stray(core: Core, id: ConnectionId, error: BytebotError): void {
   const connection = core.connections.get(id);
   if (!connection || connection.deaf) return;
   core.refuse(id, error);
+  // What is not JSON is noise; the rest was meant as an event.
+  if (error.code !== "parse_error") missed(core, id);
   countFault(core, connection, error);
 }
 

@@ -72,6 +72,21 @@ export function relay(core: Core, now: number, from: ConnectionId, event: Event)
   return shown;
 }
 
+/**
+ * What an infer sent was refused: a call that it was a part of, or may have been, is not whole, and does not run on what is
+ * left of it (rule CHK-6). `event`: the chunk; undefined: a line that was no event, whosever it was.
+ */
+export function missed(core: Core, from: ConnectionId, event?: Event): void {
+  const named = event && core.pending.get(String(event["in_reply_to"]));
+  for (const pending of event ? (named ? [named] : []) : core.pending.values()) {
+    const phase = pending.to === from ? core.conversations.get(pending.scope)?.turn?.phase : undefined;
+    if (phase?.step !== "inferring") continue;
+    // Written as text, a call has another index than the text that it comes in.
+    const blocks = event && !phase.xml ? [phase.open.get(Number(event["index"]))] : phase.open.values();
+    for (const open of blocks) if (open?.type === "tool_use") open.cut = true;
+  }
+}
+
 function start(core: Core, phase: Inferring, index: number, type: OpenBlock["type"], name: string | undefined): void {
   if (phase.open.has(index) || phase.blocks[index] !== undefined) {
     throw new BytebotError("invalid_event", `infer_chunk: block ${index} was started already`);
@@ -148,6 +163,10 @@ function toolUse(open: OpenBlock, sent: Block | undefined): Extract<Block, { typ
     return sent as Extract<Block, { type: "tool_use" }>;
   const text = open.said.text.trim();
   const base = { type: "tool_use" as const, name: open.name ?? "" };
+  if (open.cut) {
+    const reason = "a part of it was refused on its way here";
+    return { ...base, input: null, malformed: text.slice(0, 2000).toWellFormed(), reason };
+  }
   if (text === "" || text === "null") return { ...base, input: {} };
   try {
     const input: unknown = JSON.parse(text);

@@ -86,6 +86,8 @@ export interface OpenBlock {
   callId?: string;
   /** Its deltas so far. */
   said: Pieces;
+  /** Something of it was refused: what is there is not all of it (rule CHK-6). */
+  cut?: true;
 }
 
 export type CallStatus = "ok" | "error" | "denied" | "cancelled" | "timeout" | "lost";

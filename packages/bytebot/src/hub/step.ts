@@ -12,7 +12,7 @@ import {
   type EventType,
   type InferChunk,
 } from "../wire/index.ts";
-import { chunk } from "./blocks.ts";
+import { chunk, missed } from "./blocks.ts";
 import { countFault, mustHaveRate, stray } from "./admission.ts";
 import * as calls from "./calls.ts";
 import * as connections from "./connections.ts";
@@ -115,6 +115,7 @@ function receive(core: Core, id: ConnectionId, event: Event): void {
   } catch (error) {
     if (!(error instanceof BytebotError)) core.effect(undefined, { type: "fault", error });
     refuse(core, id, BytebotError.from(error), event);
+    if (event["kind"] === "block_delta" || event["kind"] === "block_stop") missed(core, id, event);
     if (connection.state === "new" && event.event_type === "bb_sync") {
       core.effect(undefined, { type: "close", to: id, reason: BytebotError.from(error).message });
     }
@@ -171,7 +172,8 @@ function route(core: Core, connection: Synced, sent: Event): void {
   try {
     validate(sent);
   } catch (error) {
-    if (type === "bb_context_render_result") unusable(core, connection, sent, BytebotError.from(error));
+    if (type === "bb_context_render_result" || type === "bb_infer_result")
+      unusable(core, connection, sent, BytebotError.from(error));
     throw error;
   }
   const event = unstamped(sent);
@@ -203,9 +205,18 @@ function unusable(core: Core, connection: Synced, event: Event, error: BytebotEr
   const pending = core.pending.get(String(event["in_reply_to"]));
   const conversation = pending?.to === connection.id ? core.conversations.get(pending.scope) : undefined;
   const turn = conversation?.turn;
-  if (!conversation || turn?.phase.step !== "rendering") return;
+  if (!conversation || !turn) return;
   const why = { code: "invalid_params", message: error.message, retryable: false };
-  finish(core, conversation, turn, "error", why);
+  if (turn.phase.step === "rendering") finish(core, conversation, turn, "error", why);
+  else if (turn.phase.step === "inferring") {
+    const failed = {
+      event_type: "bb_infer_result" as const,
+      in_reply_to: turn.phase.request,
+      success: false,
+      error: why,
+    };
+    inferred(core, conversation, turn, turn.phase, failed);
+  }
 }
 
 /** Requests that are neither logged nor sent on as they came: telemetry sees them here. */

@@ -149,3 +149,66 @@ test("blocks may have any index: what is between them is nothing, in the transcr
   await infer.send(inferResult(after));
   await world.end();
 });
+
+test("a call of which something was refused does not run on what is left of it; noise beside it is no part of it (CHK-6)", async () => {
+  const whole = (input: unknown) => ({ type: "tool_use", id: "toolu_1", name: "read", input });
+  const refused: [string, (request: Event) => Event[], boolean][] = [
+    ["its end, of a wrong type", (request) => [stops(request, 0, { ...whole({}), name: 7 })], false],
+    ["its end, with what no event may hold", (request) => [stops(request, 0, whole({ n: 2 ** 53 }))], false],
+    [
+      "a delta",
+      (request) => [
+        deltas(request, 0, "tool_use", '{"path":"a'),
+        deltas(request, 0, "text", "/b"),
+        deltas(request, 0, "tool_use", '"}'),
+        stops(request, 0),
+      ],
+      false,
+    ],
+    [
+      "a delta, and its end has it all",
+      (request) => [deltas(request, 0, "text", "x"), stops(request, 0, whole({ path: "a" }))],
+      true,
+    ],
+    [
+      "another event",
+      (request) => [{ event_type: "bb_infer_what", in_reply_to: request["id"] }, stops(request, 0)],
+      true,
+    ],
+  ];
+  for (const [what, rest, runs] of refused) {
+    const { world, infer, tools, request } = await asked();
+    await infer.send(
+      starts(request, 0, "tool_use", { name: "read" }),
+      ...rest(request),
+      inferResult(request, "tool_use"),
+    );
+    assert.equal(infer.all("bb_error").length, 1, what);
+    assert.equal(tools.all("bb_tool_call_request").length, runs ? 1 : 0, what);
+    if (runs) await tools.send(toolResult(tools.last("bb_tool_call_request"), "done"));
+    const again = infer.last("bb_infer_request");
+    if (!runs) assert.match(JSON.stringify(again["messages"]), /a part of it was refused on its way here/, what);
+    await infer.send(inferResult(again));
+    await world.end();
+  }
+});
+
+test("a result of an inference that does not fit its schema ends the turn at once, and says which field (TRN-4)", async () => {
+  const { world, infer, ui, request } = await asked();
+  await infer.send({
+    event_type: "bb_infer_result",
+    in_reply_to: request["id"],
+    success: true,
+    usage: { input_tokens: -1 },
+  });
+  assert.equal(infer.last("bb_error")["code"], "invalid_event");
+  const { stop_reason, error } = ui.last("infer_chunk") as unknown as {
+    stop_reason: string;
+    error: { code: string; message: string };
+  };
+  assert.deepEqual([stop_reason, error.code], ["error", "invalid_params"]);
+  assert.match(error.message, /usage\.input_tokens/);
+  await ui.send(message("and now?"));
+  await infer.send(inferResult(infer.last("bb_infer_request")));
+  await world.end();
+});
