@@ -170,9 +170,9 @@ export async function dialHttp(main: Main, options: DialHttpOptions): Promise<vo
 class HubLink extends DialedLink {
   left = false;
 
-  override send(event: Event): void {
+  override send(event: Event, known?: () => string): void {
     this.left ||= event.event_type === "bb_bye";
-    super.send(event);
+    super.send(event, known);
   }
 }
 

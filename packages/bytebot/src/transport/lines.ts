@@ -64,13 +64,8 @@ export class LineLink implements Link {
 
   send(event: Event, known?: () => string): void {
     if (this.ending) return;
-    let line: string;
-    try {
-      line = encodeOnce(event, known);
-    } catch (error) {
-      this.receiver.fault(BytebotError.from(error, "invalid_event"));
-      return;
-    }
+    const line = lineOr(this.receiver, event, known);
+    if (line === undefined) return;
     if (this.queue === "") this.flushSoon();
     this.queue += line;
     if (this.queue.length > PIECE) this.flush();
@@ -177,8 +172,18 @@ export class LineLink implements Link {
 let lastEvent: Event | undefined;
 let lastLine = "";
 
+/** The event as a line, `known` where it is ready; what JSON cannot carry is a fault, and undefined. */
+export function lineOr(receiver: Receiver, event: Event, known?: () => string): string | undefined {
+  try {
+    return encodeOnce(event, known);
+  } catch (error) {
+    receiver.fault(BytebotError.from(error, "invalid_event"));
+    return undefined;
+  }
+}
+
 /** A fan-out sends the same frozen event to many links in a row: it is encoded once. */
-export function encodeOnce(event: Event, known?: () => string): string {
+function encodeOnce(event: Event, known?: () => string): string {
   if (event === lastEvent) return lastLine;
   const line = known ? known() : encode(event);
   // What is not frozen may have changed by the next send.

@@ -1,6 +1,5 @@
 import type { ServerResponse } from "node:http";
-import { BytebotError } from "../../wire/index.ts";
-import { encodeOnce } from "../lines.ts";
+import { BytebotError, encode } from "../../wire/index.ts";
 import { NDJSON, statusOf } from "./headers.ts";
 
 /** Answers a request with lines, once. */
@@ -13,7 +12,7 @@ export function answer(response: ServerResponse, status: number, lines: string):
 
 /** A refused request as the line it is answered with. */
 export function errorLine(error: BytebotError): string {
-  return encodeOnce({ event_type: "bb_error", ...error.toWire() });
+  return encode({ event_type: "bb_error", ...error.toWire() });
 }
 
 /** Refuses the request with the status of the error's code. */

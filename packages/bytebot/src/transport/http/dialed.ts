@@ -1,7 +1,7 @@
 import type { IncomingMessage } from "node:http";
 import { setImmediate as breathe } from "node:timers/promises";
 import { BytebotError, HIGH_WATER, wide, type Event, type LineLimits } from "../../wire/index.ts";
-import { encodeOnce } from "../lines.ts";
+import { lineOr } from "../lines.ts";
 import type { Link, Receiver } from "../link.ts";
 import { LineReader } from "../reader.ts";
 import { pause } from "./pause.ts";
@@ -108,15 +108,10 @@ export class DialedLink implements Link {
     }
   }
 
-  send(event: Event): void {
+  send(event: Event, known?: () => string): void {
     if (this.ending) return;
-    let line: string;
-    try {
-      line = encodeOnce(event);
-    } catch (error) {
-      this.receiver.fault(BytebotError.from(error, "invalid_event"));
-      return;
-    }
+    const line = lineOr(this.receiver, event, known);
+    if (line === undefined) return;
     this.queue.push(line);
     this.queued += line.length;
     if (this.queued > MAX_UNSENT)

@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { ackNameOf, BytebotError, HIGH_WATER, type Event, type LineLimits } from "../../wire/index.ts";
-import { encodeOnce } from "../lines.ts";
+import { lineOr } from "../lines.ts";
 import type { Link, Receiver } from "../link.ts";
 import { LineReader } from "../reader.ts";
 import { answer, errorLine } from "./answer.ts";
@@ -79,15 +79,10 @@ export class ServedLink implements Link {
     this.awaitReturn();
   }
 
-  send(event: Event): void {
+  send(event: Event, known?: () => string): void {
     if (this.ending) return;
-    let line: string;
-    try {
-      line = encodeOnce(event);
-    } catch (error) {
-      this.receiver.fault(BytebotError.from(error, "invalid_event"));
-      return;
-    }
+    const line = lineOr(this.receiver, event, known);
+    if (line === undefined) return;
     this.acks ||= announcesAcks(event);
     if (this.post?.takes(event, line)) return;
     this.held.push({ line, cursor: textOf(event["cursor"]), name: ackNameOf(event) });
@@ -290,7 +285,6 @@ export class ServedLink implements Link {
       if (this.counts) await within(FLUSH_MS, this.left.promise);
     }
     // The inbox request that is being read is answered like any other.
-    this.post?.cut();
     await within(FLUSH_MS, this.posts);
     this.post?.cut();
     await within(FLUSH_MS, this.posts);
