@@ -6,6 +6,8 @@ import type { Credential } from "./credentials.ts";
 /** Over HTTP the first event comes with the connection, so that nobody waits long for it; milliseconds. */
 const SYNC_MS = 2000;
 const MAX_NAME = 64;
+/** Connections of one credential that wait for their bb_sync. */
+const MAX_SILENT = 32;
 
 export interface DialInsOptions {
   hub: Hub;
@@ -28,6 +30,8 @@ export class DialIns {
   private readonly options: DialInsOptions;
   /** The newest connection of each credential that stands for one component. */
   private readonly current = new Map<Credential, Current>();
+  /** Connections that have not said bb_sync yet, by credential: nobody fills the room of the others with them. */
+  private readonly silent = new Map<Credential, number>();
   private readonly ids = new Set<string>();
   private readonly connections = new WeakMap<ServedLink, Attached>();
 
@@ -63,6 +67,12 @@ export class DialIns {
   }
 
   private open(open: (receiver: Receiver) => ServedLink, who: Credential): void {
+    const silent = this.silent.get(who) ?? 0;
+    if (silent >= MAX_SILENT) {
+      const message = `${silent} connections of this token have not said bb_sync: post it with the connection's first request`;
+      throw new BytebotError("overloaded", message, { retryable: true, retryAfterMs: SYNC_MS });
+    }
+    this.silent.set(who, silent + 1);
     const late = new SyncsFirst();
     const link = open(late);
     const attached = this.attach(who, late, link);
@@ -71,6 +81,9 @@ export class DialIns {
 
   private async attach(who: Credential, late: LateReceiver, link: ServedLink): Promise<void> {
     const first = await firstEvent(late, link);
+    const silent = this.silent.get(who)! - 1;
+    if (silent > 0) this.silent.set(who, silent);
+    else this.silent.delete(who);
     if (!first) return;
     const before = who.many ? undefined : this.current.get(who);
     const id = before?.id ?? this.options.newId(who.grant.name === "" ? nameIn(first) : who.grant.name);

@@ -25,6 +25,19 @@ async function syncs(url: string, headers: Record<string, string>) {
 }
 
 suite("tokens", () => {
+  test("a bearer who begins connections and says nothing in them takes no room from the others (HTP-2)", async (t) => {
+    const { hub, url } = await served(t);
+    const begin = { "content-type": NDJSON, authorization: `Bearer ${hub.addToken({ name: "", kind: "ui" })}` };
+    const silent = await Promise.all(
+      Array.from({ length: 40 }, () => ask(`${url}/inbox`, { method: "POST", headers: begin, body: "{}" })),
+    );
+    const refused = silent.filter(({ status }) => status === 429);
+    assert.deepEqual([refused.length, refused[0]?.lines[0]?.["code"]], [8, "overloaded"]);
+    assert.equal(refused[0]?.headers["retry-after"], "2");
+    const other = `Bearer ${hub.addToken({ name: "phone", kind: "ui" })}`;
+    assert.equal((await syncs(url, { authorization: other })).type, "bb_sync_ack");
+  });
+
   test("who has none, a wrong one, or one outside of Authorization is refused, on loopback too (HTP-11)", async (t) => {
     const { hub, url } = await served(t);
     const token = hub.addToken({ name: "phone", kind: "ui" });
