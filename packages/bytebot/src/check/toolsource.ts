@@ -1,4 +1,4 @@
-import { schemaCheck } from "../hub/schema.ts";
+import { schemaCheck } from "../hub/tools/schema.ts";
 import { BytebotError, type ToolProgress } from "../wire/index.ts";
 import { Inapplicable, Unmet, type Check } from "./check.ts";
 import { answersOnce, allAnswered, cancelled, linesOf } from "./requests.ts";

@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import { schemaCheck } from "../hub/schema.ts";
+import { schemaCheck } from "../hub/tools/schema.ts";
 import {
   toOpenai,
   type Block,

@@ -2,15 +2,15 @@ import { BytebotError, limitsFor, within, type Sync } from "../wire/index.ts";
 import type { Core } from "./core.ts";
 import type { ConnectionId } from "./effects.ts";
 import { narrow, type Offer } from "./grants.ts";
-import { join } from "./join.ts";
+import { join } from "./readers/join.ts";
 import { lostLink } from "./lost.ts";
-import { FAULTS_A_SECOND, MAX_FAULTS } from "./admission.ts";
-import { Bucket } from "./bucket.ts";
-import { RETRY_MS, tenantsOf } from "./quotas.ts";
-import { refuseUnknownShape } from "./shape.ts";
+import { FAULTS_A_SECOND, MAX_FAULTS } from "./tenants/admission.ts";
+import { Bucket } from "./tenants/bucket.ts";
+import { RETRY_MS, tenantsOf } from "./tenants/quotas.ts";
+import { refuseUnknownShape } from "./turn/shape.ts";
 import type { New, Resume, Synced } from "./state.ts";
-import { resend } from "./calls.ts";
-import { toolsAs } from "./xml.ts";
+import { resend } from "./tools/calls.ts";
+import { toolsAs } from "./turn/xml.ts";
 
 export const PROTOCOL_VERSION = 1;
 

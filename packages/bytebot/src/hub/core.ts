@@ -1,14 +1,14 @@
 import { BytebotError, cellOf, RESULT_BYTES, tenantOf, type Event } from "../wire/index.ts";
-import { Budgets, type Budget, type Price } from "./budget.ts";
-import { Buckets } from "./bucket.ts";
-import { Tenants, type Work } from "./tenants.ts";
-import { RETRY_MS, type Quotas } from "./quotas.ts";
+import { Budgets, type Budget, type Price } from "./tenants/budget.ts";
+import { Buckets } from "./tenants/bucket.ts";
+import { Tenants, type Work } from "./tenants/tenants.ts";
+import { RETRY_MS, type Quotas } from "./tenants/quotas.ts";
 import { Recent } from "./recent.ts";
 import { MAX_ENTRY_EVENTS } from "../log/index.ts";
 import type { Offer } from "./grants.ts";
 import type { Batch, ConnectionId, Effect, Plus } from "./effects.ts";
 import type { PolicyRule, Sync } from "../wire/index.ts";
-import type { Outcome } from "./schema.ts";
+import type { Outcome } from "./tools/schema.ts";
 import type { Call, Checking, Connection, Conversation, Pending, Resume, Synced, Tool } from "./state.ts";
 
 /** What the core takes from outside, so that a run can be repeated. Times in milliseconds. */

@@ -1,9 +1,9 @@
 import { BytebotError } from "../wire/index.ts";
 import type { Core } from "./core.ts";
-import { expired } from "./questions.ts";
-import { timedOut } from "./results.ts";
-import { graceOver } from "./stop.ts";
-import { finish, inferred, notBack, retry } from "./turn.ts";
+import { expired } from "./tools/questions.ts";
+import { timedOut } from "./tools/results.ts";
+import { graceOver } from "./turn/stop.ts";
+import { finish, inferred, notBack, retry } from "./turn/turn.ts";
 
 /** A deadline set by an earlier step has come. A timer whose reason is gone changes nothing. */
 export function timer(core: Core, key: string): void {

@@ -1,8 +1,8 @@
-import * as calls from "./calls.ts";
+import * as calls from "./tools/calls.ts";
 import type { Core, Happened } from "./core.ts";
-import { stopChildren } from "./stop.ts";
-import type { Work } from "./tenants.ts";
-import { allCallsEnded, goOnWaiting } from "./turn.ts";
+import { stopChildren } from "./turn/stop.ts";
+import type { Work } from "./tenants/tenants.ts";
+import { allCallsEnded, goOnWaiting } from "./turn/turn.ts";
 
 /** What one part of a conversation told the others: they go on from it. */
 export function goOn(core: Core, happened: Happened): void {

@@ -1,8 +1,8 @@
-export type { Blobs, BlobStream, PutOptions } from "./blobs.ts";
+export type { Blobs, BlobStream, PutOptions } from "./blobs/blobs.ts";
 export { defaultLimits, type CoreLimits } from "./core.ts";
-export type { Retention } from "./cells.ts";
-export { defaultQuotas, type Quotas } from "./quotas.ts";
-export type { Budget, Price } from "./budget.ts";
+export type { Retention } from "./cells/cells.ts";
+export { defaultQuotas, type Quotas } from "./tenants/quotas.ts";
+export type { Budget, Price } from "./tenants/budget.ts";
 export { offer, type Offer } from "./grants.ts";
 export { Hub } from "./hub.ts";
 export type { Attached, Ended, HubOptions } from "./options.ts";

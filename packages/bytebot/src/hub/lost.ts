@@ -1,8 +1,8 @@
 import type { Core } from "./core.ts";
-import { cancelQuestions } from "./questions.ts";
-import { linkLost } from "./results.ts";
+import { cancelQuestions } from "./tools/questions.ts";
+import { linkLost } from "./tools/results.ts";
 import type { Synced } from "./state.ts";
-import { finish, inferred } from "./turn.ts";
+import { finish, inferred } from "./turn/turn.ts";
 
 /** A satellite is gone: everything that waited for it gets an end (rule CON-7). A UI's leaving ends nothing. */
 export function lostLink(core: Core, connection: Synced, reason: string): void {

@@ -1,9 +1,9 @@
 import type { Link } from "../transport/index.ts";
 import type { Event } from "../wire/index.ts";
 import type { Offer } from "./grants.ts";
-import { Inbox } from "./inbox.ts";
+import { Inbox } from "./blobs/inbox.ts";
 import type { Ended } from "./options.ts";
-import type { Outlet } from "./outlet.ts";
+import type { Outlet } from "./readers/outlet.ts";
 
 /** What the Hub keeps of a connection beside what the core knows of it. */
 export interface Open {

@@ -1,11 +1,11 @@
 import type { BlobStore, EventLog } from "../log/index.ts";
 import type { Event, PolicyRule } from "../wire/index.ts";
-import type { Budget, Price } from "./budget.ts";
-import type { Retention } from "./cells.ts";
+import type { Budget, Price } from "./tenants/budget.ts";
+import type { Retention } from "./cells/cells.ts";
 import { defaultLimits, type CoreLimits, type CoreOptions } from "./core.ts";
 import type { ConnectionId } from "./effects.ts";
 import { randomId } from "./ids.ts";
-import { defaultQuotas, type Quotas } from "./quotas.ts";
+import { defaultQuotas, type Quotas } from "./tenants/quotas.ts";
 import type { Clock } from "./timers.ts";
 
 export interface HubOptions {

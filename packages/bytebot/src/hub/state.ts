@@ -10,14 +10,14 @@ import type {
   ToolDefinition,
   WireError,
 } from "../wire/index.ts";
-import type { Bucket } from "./bucket.ts";
+import type { Bucket } from "./tenants/bucket.ts";
 import type { ConnectionId, Effect } from "./effects.ts";
 import type { Grant, Offer } from "./grants.ts";
-import type { Weight } from "./fit.ts";
-import type { Place, Rendered } from "./incremental.ts";
+import type { Weight } from "./turn/fit.ts";
+import type { Place, Rendered } from "./turn/incremental.ts";
 import type { Recent } from "./recent.ts";
-import type { XmlAnswer } from "./xml.ts";
-import type { Outcome, Schema } from "./schema.ts";
+import type { XmlAnswer } from "./turn/xml.ts";
+import type { Outcome, Schema } from "./tools/schema.ts";
 
 /** A connection's life: new (nothing said yet) → synced (granted) → gone from the map. */
 export type Connection =

@@ -12,27 +12,27 @@ import {
   type EventType,
   type InferChunk,
 } from "../wire/index.ts";
-import { chunk, missed } from "./blocks.ts";
-import { countFault, mustHaveRate, stray } from "./admission.ts";
-import * as calls from "./calls.ts";
+import { chunk, missed } from "./turn/blocks.ts";
+import { countFault, mustHaveRate, stray } from "./tenants/admission.ts";
+import * as calls from "./tools/calls.ts";
 import * as connections from "./connections.ts";
 import type { Core } from "./core.ts";
 import type { Batch, ConnectionId } from "./effects.ts";
 import { mayTouch, type Offer } from "./grants.ts";
-import { giveUp } from "./given-up.ts";
+import { giveUp } from "./cells/given-up.ts";
 import { goOn } from "./go-on.ts";
-import { interrupt, turnRequest, userEvent } from "./input.ts";
-import { arrive, joined } from "./join.ts";
+import { interrupt, turnRequest, userEvent } from "./turn/input.ts";
+import { arrive, joined } from "./readers/join.ts";
 import { timer } from "./deadlines.ts";
-import * as questions from "./questions.ts";
-import * as replies from "./replies.ts";
-import * as results from "./results.ts";
-import type { Outcome } from "./schema.ts";
+import * as questions from "./tools/questions.ts";
+import * as replies from "./tools/replies.ts";
+import * as results from "./tools/results.ts";
+import type { Outcome } from "./tools/schema.ts";
 import { seenBefore } from "./seen.ts";
 import type { Conversation, New, Synced, Turn } from "./state.ts";
-import { register } from "./tools.ts";
-import { snapshot } from "./snapshot.ts";
-import { finish, inferred, rendered } from "./turn.ts";
+import { register } from "./tools/tools.ts";
+import { snapshot } from "./cells/snapshot.ts";
+import { finish, inferred, rendered } from "./turn/turn.ts";
 
 /** Everything that can reach the core. */
 export type StepInput =

@@ -4,7 +4,7 @@ import fc from "fast-check";
 import { fold } from "../../src/check/fold.ts";
 import { instanceOf } from "../../src/check/instance.ts";
 import { turnAsSeen } from "../../src/check/turn.ts";
-import { schemaCheck } from "../../src/hub/schema.ts";
+import { schemaCheck } from "../../src/hub/tools/schema.ts";
 import { validate } from "../../src/wire/index.ts";
 import { findInOrder, parseLines } from "../matcher.ts";
 import { read } from "../spec/spec.ts";

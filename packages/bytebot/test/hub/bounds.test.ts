@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { Core, defaultLimits } from "../../src/hub/core.ts";
-import { defaultQuotas } from "../../src/hub/quotas.ts";
+import { defaultQuotas } from "../../src/hub/tenants/quotas.ts";
 import { inferResult, message, World } from "./world.ts";
 
 test(

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { schemaCheck } from "../../src/hub/schema.ts";
+import { schemaCheck } from "../../src/hub/tools/schema.ts";
 import { BytebotError, type Event } from "../../src/wire/index.ts";
 import { inferResult, message, register, toolChunks, World, type Peer } from "./world.ts";
 

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
-import { weigh } from "../../src/hub/fit.ts";
-import { addAssistant, addUser } from "../../src/hub/history.ts";
+import { weigh } from "../../src/hub/turn/fit.ts";
+import { addAssistant, addUser } from "../../src/hub/turn/history.ts";
 import type { Conversation } from "../../src/hub/state.ts";
 import { BytebotError, strict, toOpenai, type Block, type Message } from "../../src/wire/index.ts";
 import { anything, canonical } from "../wire/convert/shapes.ts";

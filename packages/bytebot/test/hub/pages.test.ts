@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
-import { page } from "../../src/hub/page.ts";
+import { page } from "../../src/hub/readers/page.ts";
 import { MemoryLog } from "../../src/log/index.ts";
 import type { Event } from "../../src/wire/index.ts";
 import { World, type Peer } from "./world.ts";

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
-import { glob } from "../../src/hub/policy.ts";
+import { glob } from "../../src/hub/tools/policy.ts";
 import type { Event } from "../../src/wire/index.ts";
 import { inferResult, message, toolChunks, toolResult, World, type Peer } from "./world.ts";
 

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
-import { Queue } from "../../src/hub/queue.ts";
+import { Queue } from "../../src/hub/turn/queue.ts";
 
 test("a queue gives back what came in, in its order, however it is used", () => {
   const moves = fc.array(fc.oneof(fc.nat(3000), fc.constantFrom("shift", "shift all", "drain")), { maxLength: 20 });

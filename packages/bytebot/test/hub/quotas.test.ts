@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
-import { Buckets } from "../../src/hub/bucket.ts";
+import { Buckets } from "../../src/hub/tenants/bucket.ts";
 import type { Event } from "../../src/wire/index.ts";
 import { inferResult, message, register, toolChunks, toolResult, World, type Peer } from "./world.ts";
 

@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
-import { relay } from "../../src/hub/blocks.ts";
+import { relay } from "../../src/hub/turn/blocks.ts";
 import { Core, defaultLimits } from "../../src/hub/core.ts";
 import type { Batch } from "../../src/hub/effects.ts";
 import { offer } from "../../src/hub/grants.ts";
-import { defaultQuotas } from "../../src/hub/quotas.ts";
+import { defaultQuotas } from "../../src/hub/tenants/quotas.ts";
 import { step } from "../../src/hub/step.ts";
 import type { Event } from "../../src/wire/index.ts";
 import { message } from "./world.ts";

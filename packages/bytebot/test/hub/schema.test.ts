@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
 import { Validator, type Schema } from "@cfworker/json-schema";
-import { checkHere, toSchema } from "../../src/hub/schema.ts";
+import { checkHere, toSchema } from "../../src/hub/tools/schema.ts";
 import type { Event } from "../../src/wire/index.ts";
 import { inferResult, message, toolChunks, toolResult, World, type Peer } from "./world.ts";
 

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { setImmediate as turnOfTheLoop } from "node:timers/promises";
 import { test } from "node:test";
-import { Turns } from "../../src/hub/turns.ts";
+import { Turns } from "../../src/hub/readers/turns.ts";
 import { message, World } from "./world.ts";
 
 test("of many that read the log one has its turn between two turns of the event loop, in a circle (RPL-6)", async () => {

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
 import { within, type Event } from "../../src/wire/index.ts";
-import { sinkAllows } from "../../src/hub/readers.ts";
+import { sinkAllows } from "../../src/hub/readers/readers.ts";
 import { inferResult, message, register, textChunks, toolChunks, toolResult, World } from "./world.ts";
 
 test("a UI of one scope cannot reach another by any spelling, and the other receives nothing (SCP-7, hard case 36)", async () => {

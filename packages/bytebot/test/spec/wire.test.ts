@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { withoutContent } from "../../src/hub/present.ts";
+import { withoutContent } from "../../src/hub/readers/present.ts";
 import {
   Block,
   BytebotError,

@@ -1,0 +1,75 @@
+import { tenantOf, type Event } from "../../wire/index.ts";
+import { MAX_ENTRY_EVENTS } from "../../log/index.ts";
+import type { Core } from "../core.ts";
+import { copyMessages } from "../turn/history.ts";
+import type { Call, Conversation, Turn } from "../state.ts";
+
+/** Characters of one snapshot entry: what is older is left out, and said so. */
+const SNAPSHOT_SIZE = 1024 * 1024;
+
+/**
+ * Appends what a cell has come to, so that what is below may be trimmed (rule LOG-5): its own conversation, then those
+ * below it in which something goes on, then the idle ones, the newest first. Of what goes beyond an entry nothing is said.
+ */
+export function snapshot(core: Core, cell: string): void {
+  const active = core.active.get(tenantOf(cell)) ?? new Set();
+  const own = core.conversations.get(cell);
+  const below = [...core.conversations.values()].filter((each) => each.cell === cell && each !== own);
+  const [busy, idle] = [below.filter((each) => active.has(each)), below.filter((each) => !active.has(each)).reverse()];
+  const room = new Room();
+  const events = [...(own ? [own] : []), ...busy, ...idle].slice(0, MAX_ENTRY_EVENTS).map((conversation): Event => {
+    const open = openEvents(conversation);
+    const state = { open: room.newest(open), messages: copyMessages(room.newest(conversation.messages)) };
+    const more = state.open.length < open.length || state.messages.length < conversation.messages.length;
+    return { event_type: "bb_snapshot", scope: conversation.scope, state: { ...state, more }, ts: core.now };
+  });
+  if (events.length > 0) core.base(cell, events);
+}
+
+/** Stands for what is no longer kept where nothing more is known of it. */
+export function emptySnapshot(scope: string): Event {
+  return { event_type: "bb_snapshot", scope, state: { messages: [], open: [], more: true } };
+}
+
+/** What an entry still has room for, taken from the newest on. */
+class Room {
+  private left = SNAPSHOT_SIZE;
+
+  newest<Item>(items: readonly Item[]): Item[] {
+    let from = items.length;
+    for (; from > 0; from--) {
+      const size = JSON.stringify(items[from - 1]).length;
+      if (size > this.left) break;
+      this.left -= size;
+    }
+    return items.slice(from);
+  }
+}
+
+/** What has begun and is in no message yet, as the durable events that UIs were shown of it. */
+function openEvents({ scope, turn, queue, calls }: Conversation): Event[] {
+  const ended = turn?.phase.step === "calling" ? turn.phase.calls.filter(({ state }) => state === "done") : [];
+  return [
+    ...blocksOf(scope, turn),
+    ...[...calls.values()].map((call) => ({ event_type: "tool_call", ...ofCall(scope, call), input: call.input })),
+    ...ended.map((call) => ({ event_type: "tool_result", ...ofCall(scope, call), ...resultOf(call) })),
+    ...[...(turn?.steers ?? []), ...queue].map(({ event }) => ({ ...event })),
+  ];
+}
+
+function blocksOf(scope: string, turn: Turn | undefined): Event[] {
+  if (turn?.phase.step !== "inferring") return [];
+  const { loopId: loop_id, round, attempt } = turn;
+  // An answer may have its blocks under any index: what is in between is a hole, which is passed over.
+  return turn.phase.blocks.flatMap((block, index) => [
+    { event_type: "infer_chunk", kind: "block_stop", index, block, scope, loop_id, round, attempt },
+  ]);
+}
+
+function ofCall(scope: string, { id, name, loopId }: Call) {
+  return { scope, call_id: id, name, ...(loopId === undefined ? {} : { loop_id: loopId }) };
+}
+
+function resultOf({ status, content }: Call) {
+  return { success: status === "ok", status, content };
+}

@@ -1,0 +1,181 @@
+import { BytebotError, tenantOf, type Block, type Event, type ToolCallRequest } from "../../wire/index.ts";
+import type { Core } from "../core.ts";
+import { mayTouch } from "../grants.ts";
+import { decide } from "./policy.ts";
+import { open } from "./questions.ts";
+import { refused } from "./results.ts";
+import { checkHere, type Outcome } from "./schema.ts";
+import { asker } from "../seen.ts";
+import type { Call, Conversation, Synced, Tool } from "../state.ts";
+import { canonical, findTool, idOf, servedBy } from "./tools.ts";
+
+type ToolUse = Extract<Block, { type: "tool_use" }>;
+
+/** The calls of a finished inference, in the order of its blocks: each gets exactly one result (rules TRN-5 and TOL-5). */
+export function callsOf(loopId: string, uses: readonly ToolUse[], offered: ReadonlyMap<string, Tool>): Call[] {
+  return uses.map((use) => newCall(use.id!, offered.get(use.name), use.name, use.input, loopId));
+}
+
+function newCall(id: string, tool: Tool | undefined, modelName: string, input: unknown, loopId?: string): Call {
+  const name = tool?.definition.name ?? modelName;
+  return { id, tool, name, modelName, input, loopId, state: "asking", to: undefined, deadline: undefined, left: 0 };
+}
+
+/** Checks one call and runs it, asks for it, or ends it at once with the reason. `refusal`: why it cannot run at all. */
+export function begin(core: Core, conversation: Conversation, call: Call, refusal?: string): void {
+  conversation.calls.set(call.id, call);
+  const { tool } = call;
+  if (refusal !== undefined) return refused(core, conversation, call, "error", refusal);
+  if (!tool) return refused(core, conversation, call, "error", `There is no tool "${call.modelName}" in this request.`);
+  const outcome = checkHere(tool.schema, call.input);
+  if (outcome) return checked(core, conversation, call, tool, outcome);
+  call.state = "checking";
+  const by = tenantOf(conversation.scope);
+  core.check({ by, schemas: [tool.schema.text], values: [call.input] }, (answer) => {
+    // An interrupt may have ended it meanwhile.
+    if (call.state === "checking" && conversation.calls.get(call.id) === call)
+      checked(core, conversation, call, tool, answer);
+  });
+  core.settle(conversation);
+}
+
+/** Its arguments are checked: it runs, asks, or ends. */
+function checked(core: Core, conversation: Conversation, call: Call, tool: Tool, outcome: Outcome): void {
+  if (outcome.result === "wrong")
+    return refused(core, conversation, call, "error", `The arguments do not fit the tool's schema. ${outcome.why}`);
+  if (outcome.result === "unusable") {
+    const why = `The arguments could not be checked, so it did not run: the schema of ${idOf(tool)}: ${outcome.why}`;
+    return refused(core, conversation, call, "error", why);
+  }
+  const server = servedBy(core, tool.componentId, conversation.scope);
+  if (!server || !isCurrent(core, tool))
+    return refused(core, conversation, call, "error", removed(call, "was offered"));
+  const decision = decide(core.policy, tool, conversation.scope, server.grant.askFirst);
+  if (decision === "deny")
+    return refused(core, conversation, call, "denied", "The policy of this app does not allow this call.");
+  if (decision === "allow" || isApproved(core, conversation, tool, call.input))
+    return run(core, conversation, call, server);
+  const approval = { name: idOf(tool), input: call.input, tool_hash: tool.hash };
+  const fields = { prompt: `Run ${approval.name}?`, options: ["once", "scope", "deny"], approval, call_id: call.id };
+  call.state = "asking";
+  open(core, conversation, { type: "approval", call }, fields);
+}
+
+/** Is this definition still the one that its component registered? */
+function isCurrent(core: Core, tool: Tool): boolean {
+  const now = core.tools.get(tool.componentId)?.find((other) => other.modelName === tool.modelName);
+  return now?.hash === tool.hash;
+}
+
+/** An approval binds this tool as it is and exactly these arguments (rule POL-2). */
+function approvalKey(tool: Tool, input: unknown): string {
+  return `${tool.hash} ${canonical(input)}`;
+}
+
+function isApproved(core: Core, conversation: Conversation, tool: Tool, input: unknown): boolean {
+  return core.now < (conversation.approved.get(approvalKey(tool, input)) ?? 0);
+}
+
+export function approvalGiven(
+  core: Core,
+  conversation: Conversation,
+  call: Call,
+  choice: string,
+  outcome: string,
+): void {
+  // Where its question was cancelled, the call has ended with it, or before.
+  if (call.state !== "asking") return;
+  const tool = call.tool!;
+  // What the person approved is the definition they saw.
+  const server = isCurrent(core, tool) ? servedBy(core, tool.componentId, conversation.scope) : undefined;
+  if (choice === "scope") conversation.approved.set(approvalKey(tool, call.input), core.now + core.limits.approvalMs);
+  if (choice !== "once" && choice !== "scope") {
+    const why = outcome === "expired" ? "Nobody answered whether it may run." : "The person did not allow this call.";
+    refused(core, conversation, call, "denied", why);
+  } else if (server) run(core, conversation, call, server);
+  else refused(core, conversation, call, "error", removed(call, "was asked for"));
+}
+
+/** Runs it, or leaves it queued until its tenant has room (rule QTA-2). */
+function run(core: Core, conversation: Conversation, call: Call, server: Synced): void {
+  if (core.tenants.enter(conversation, "call")) return runNow(core, conversation, call, server);
+  call.state = "queued";
+  core.settle(conversation);
+}
+
+/** Its conversation's turn has come: the first of its calls that wait runs, the others wait again. */
+export function runNext(core: Core, conversation: Conversation): void {
+  const [first, second] = [...conversation.calls.values()].filter(({ state }) => state === "queued");
+  if (!first) return;
+  if (second) core.tenants.wait(conversation, "call");
+  const tool = first.tool!;
+  const server = isCurrent(core, tool) ? servedBy(core, tool.componentId, conversation.scope) : undefined;
+  if (server) runNow(core, conversation, first, server);
+  else refused(core, conversation, first, "error", removed(first, "was offered"));
+}
+
+function removed(call: Call, since: string): string {
+  return `The tool "${call.modelName}" was removed or changed since it ${since}.`;
+}
+
+/** Logs the request, then sends it: nothing else executes anything. */
+function runNow(core: Core, conversation: Conversation, call: Call, server: Synced): void {
+  const { scope } = conversation;
+  const timeout = call.tool?.definition.timeout_ms ?? core.limits.toolMs;
+  call.deadline = core.now + timeout;
+  const request = core.append(scope, {
+    event_type: "bb_tool_call_request",
+    call_id: call.id,
+    name: call.name,
+    input: call.input,
+    scope,
+    ...(call.loopId === undefined ? {} : { loop_id: call.loopId }),
+    deadline_ts: call.deadline,
+  });
+  dispatch(core, conversation, call, server, request);
+  core.settle(conversation);
+}
+
+function dispatch(core: Core, conversation: Conversation, call: Call, server: Synced, request: Event): void {
+  call.state = "running";
+  call.to = server.id;
+  core.expect(call.id, server.id, conversation.scope, "call");
+  core.effect(conversation.scope, { type: "send", to: server.id, event: request });
+  core.effect(conversation.scope, { type: "timer", key: `call:${call.id}`, at: call.deadline! });
+}
+
+/** A toolsource is back: idempotent calls of its scopes that its lost link left open go out again, under the same `call_id`. */
+export function resend(core: Core, server: Synced): void {
+  for (const set of core.active.values()) {
+    for (const conversation of set) {
+      if (!mayTouch(server, conversation.scope)) continue;
+      for (const call of conversation.calls.values()) {
+        if (call.state !== "waiting" || call.tool?.componentId !== server.offer.componentId) continue;
+        const { id: call_id, name, input, deadline: deadline_ts } = call;
+        const request = {
+          event_type: "bb_tool_call_request",
+          call_id,
+          name,
+          input,
+          scope: conversation.scope,
+          deadline_ts,
+          ts: core.now,
+        };
+        const more = call.loopId === undefined ? {} : { loop_id: call.loopId };
+        dispatch(core, conversation, call, server, { ...request, ...more });
+      }
+    }
+  }
+}
+
+/** The owner's or the controller's wish for a call: the Hub decides and executes as for a model's. */
+export function request(core: Core, connection: Synced, event: ToolCallRequest): void {
+  const id = event.id;
+  if (id === undefined)
+    throw new BytebotError("invalid_params", "bb_tool_call_request needs an id: it is how the result is found");
+  const conversation = core.conversation(event.scope);
+  const tool = findTool(core, event.scope, event.name);
+  const call = newCall(core.newId("c"), tool, tool?.modelName ?? event.name, event.input ?? {});
+  call.requester = asker(connection, id);
+  begin(core, conversation, call);
+}

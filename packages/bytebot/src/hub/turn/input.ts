@@ -1,0 +1,133 @@
+import {
+  BytebotError,
+  encloses,
+  isBlank,
+  type Block,
+  type Interrupt,
+  type TurnRequest,
+  type UserEvent,
+} from "../../wire/index.ts";
+import type { Core } from "../core.ts";
+import type { Effect } from "../effects.ts";
+import { mustFitTranscript } from "./fit.ts";
+import { asker, forget, remember, seenBefore } from "../seen.ts";
+import { stopConversation } from "./stop.ts";
+import type { Call, Conversation, Input, Synced } from "../state.ts";
+import { start } from "./turn.ts";
+
+/** What a person sent: logged, acknowledged with its fate, echoed, and one turn at a time (rules INP-1 to INP-4). */
+export function userEvent(core: Core, connection: Synced, event: UserEvent): void {
+  const conversation = core.conversation(event.scope);
+  mustFitTranscript(event.content);
+  if (seenBefore(core, conversation, connection, event)) return;
+  const said = event.text === undefined ? [] : [{ type: "text" as const, text: event.text }];
+  const content = event.content && event.content.length > 0 ? event.content : said;
+  if (content.every(isBlank)) {
+    forget(conversation, connection.offer.componentId, event.id);
+    throw new BytebotError("invalid_params", "user_event has neither text nor content: blank text counts as none");
+  }
+  const id = event.id ?? core.newId("e");
+  const input: Input = { id, event: { ...event, id, from: connection.offer.componentId }, content: content as Block[] };
+  accept(core, connection, conversation, input, event.mode ?? "queue", event.id);
+}
+
+/** A turn of its own for whoever asks: the owner, or a tool in a call, whose child conversation lies below its scope. */
+export function turnRequest(core: Core, connection: Synced, event: TurnRequest): void {
+  const call = connection.grant.kind === "toolsource" ? callOf(core, connection, event) : undefined;
+  const conversation = core.conversation(event.scope);
+  mustFitTranscript(event.content);
+  const content: Block[] =
+    typeof event.content === "string" ? [{ type: "text", text: event.content }] : (event.content as Block[]);
+  if (content.every(isBlank)) throw new BytebotError("invalid_params", "bb_turn_request says nothing: give it content");
+  if (seenBefore(core, conversation, connection, event)) return;
+  const echo = {
+    event_type: "user_event",
+    id: core.newId("e"),
+    type: "message",
+    scope: event.scope,
+    content,
+    from: connection.offer.componentId,
+  };
+  const input: Input = {
+    id: echo.id,
+    event: echo,
+    content,
+    requester: { ...asker(connection, event.id), ...(call ? { callId: call.id } : {}) },
+  };
+  accept(core, connection, conversation, input, "queue", undefined);
+  if (call) (call.children ??= new Set()).add(event.scope);
+}
+
+/** The call within which a tool asks. Throws `forbidden` where it is none of its own, or the scope is not below it. */
+function callOf(core: Core, connection: Synced, event: TurnRequest): Call {
+  const pending = core.pending.get(event.call_id ?? "");
+  const call = core.conversations.get(pending?.scope ?? "")?.calls.get(event.call_id ?? "");
+  const below =
+    pending && encloses(pending.scope, event.scope) && event.scope.slice(pending.scope.length).startsWith("/~");
+  if (pending?.to === connection.id && call && below) return call;
+  throw new BytebotError("forbidden", "a tool asks for a turn within its call, in a scope <its own>/~name");
+}
+
+type Mode = NonNullable<UserEvent["mode"]>;
+
+function accept(
+  core: Core,
+  connection: Synced,
+  conversation: Conversation,
+  input: Input,
+  mode: Mode,
+  answerTo: string | undefined,
+): void {
+  const { turn, queue, scope } = conversation;
+  const busy = turn !== undefined;
+  const waiting = queue.length + (turn?.steers.length ?? 0);
+  if (busy && (mode === "refuse" || waiting >= core.limits.queue)) {
+    forget(conversation, connection.offer.componentId, input.requester?.id ?? answerTo);
+    if (input.requester || answerTo === undefined)
+      throw new BytebotError("overloaded", `${waiting} inputs wait in "${scope}"`, { retryable: true });
+    return core.effect(scope, { type: "ack", to: connection.id, inReplyTo: answerTo, fate: "refused" });
+  }
+  if (input.requester?.callId !== undefined) core.rest(input.requester.callId, 1);
+  const steering = busy && mode === "steer" && turn.stopping === undefined;
+  const fate = !busy ? "started" : steering ? "steering" : "queued";
+  core.append(scope, input.event);
+  if (answerTo !== undefined) {
+    const ack: Effect = { type: "ack", to: connection.id, inReplyTo: answerTo, of: input.event, fate };
+    core.effect(scope, ack);
+    remember(conversation, asker(connection, answerTo), ack);
+  }
+  if (!busy) return start(core, conversation, input);
+  if (steering) turn.steers.push(input);
+  else if (mode === "replace") {
+    queue.unshift(input);
+    stopConversation(core, conversation, "replaced", false);
+  } else queue.push(input);
+  core.settle(conversation);
+}
+
+/** Stops what was started in the scope and below before it, and nothing else (rules INT-1 to INT-5). */
+export function interrupt(core: Core, connection: Synced, event: Interrupt): void {
+  if (seenBefore(core, core.conversation(event.scope), connection, event)) return;
+  const from = connection.offer.componentId;
+  const reached = within(core, event.scope);
+  const logged = new Map<string, ReturnType<Core["append"]>>();
+  for (const { cell } of reached) {
+    // Addressed to the part of the scope that this cell holds: every reader of it may see it.
+    const scope = encloses(event.scope, cell) ? cell : event.scope;
+    if (!logged.has(cell)) logged.set(cell, core.append(scope, { ...event, scope, from }));
+  }
+  if (event.id !== undefined) {
+    const own = logged.get(event.scope) ?? logged.values().next().value;
+    const ack: Effect = { type: "ack", to: connection.id, inReplyTo: event.id, ...(own ? { of: own } : {}) };
+    remember(core.conversation(event.scope), asker(connection, event.id), ack);
+    core.effect(event.scope, ack);
+  }
+  for (const conversation of reached) stopConversation(core, conversation, event.reason ?? "interrupt", true);
+}
+
+/** The live conversations that a scope encloses. */
+export function within(core: Core, scope: string): Conversation[] {
+  const end = scope.indexOf("/");
+  const tenant = end === -1 ? scope : scope.slice(0, end);
+  return [...(core.active.get(tenant) ?? [])].filter((conversation) => encloses(scope, conversation.scope));
+}

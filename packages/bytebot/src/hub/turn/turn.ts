@@ -1,0 +1,345 @@
+import {
+  BytebotError,
+  tenantOf,
+  type ContextRenderResult,
+  type InferResult,
+  type StopReason,
+  type WireError,
+} from "../../wire/index.ts";
+import { finished, keepSeen } from "./blocks.ts";
+import * as calls from "../tools/calls.ts";
+import type { Core } from "../core.ts";
+import { mustFit, weigh } from "./fit.ts";
+import { addAssistant, addResults, addUser, copyMessages } from "./history.ts";
+import { chooseInfer, plainRound, render, renderedRound } from "./round.ts";
+import { reply } from "../seen.ts";
+import { originOf, toInfer } from "./shape.ts";
+import type { Conversation, Input, Phase, Round, Synced, Tool, Turn } from "../state.ts";
+import { askedOf, whyMalformed } from "./xml.ts";
+
+type ToolUse = Extract<ReturnType<typeof finished>[number], { type: "tool_use" }>;
+
+/** All that answers one input: rounds of render, infer and tools under one `loop_id` (rules TRN-1 to TRN-9). */
+export function start(core: Core, conversation: Conversation, input: Input): void {
+  const { scope } = conversation;
+  const turn: Turn = {
+    loopId: core.newId("l"),
+    input,
+    round: 0,
+    attempt: 0,
+    phase: { step: "pausing" },
+    current: undefined,
+    steers: [],
+    calls: 0,
+    lastCall: "",
+    sameCalls: 0,
+    stopping: undefined,
+  };
+  conversation.turn = turn;
+  core.settle(conversation);
+  addUser(conversation.messages, input.content);
+  const state = { event_type: "scope_state", scope, state: "running", loop_id: turn.loopId, ts: core.now };
+  core.effect(scope, { type: "publish", event: state });
+  nextRound(core, conversation, turn);
+}
+
+function nextRound(core: Core, conversation: Conversation, turn: Turn): void {
+  for (const steer of turn.steers.splice(0)) addUser(conversation.messages, steer.content);
+  turn.attempt = 0;
+  attempt(core, conversation, turn, () => ask(core, conversation, turn));
+}
+
+/** The context, where there is one; else the infer at once. */
+function ask(core: Core, conversation: Conversation, turn: Turn): void {
+  if (!render(core, conversation, turn)) begin(core, conversation, turn, plainRound(core, conversation));
+}
+
+/** Runs one step of a turn: what it throws ends the turn with that error, not the Hub. */
+function attempt(core: Core, conversation: Conversation, turn: Turn, step: () => void): void {
+  try {
+    step();
+  } catch (error) {
+    finish(core, conversation, turn, "error", BytebotError.from(error).toWire());
+  }
+}
+
+export function rendered(
+  core: Core,
+  conversation: Conversation,
+  turn: Turn,
+  phase: Extract<Phase, { step: "rendering" }>,
+  result: ContextRenderResult,
+): void {
+  attempt(core, conversation, turn, () => {
+    if (!result.success) {
+      // It does not have what this history goes on from: once more, with the whole (rule HIS-3).
+      if (result.error?.code === "cursor_expired" && !phase.whole) return ask(core, conversation, turn);
+      throw BytebotError.fromWire(
+        result.error ?? { code: "internal", message: "the context failed without a reason", retryable: false },
+      );
+    }
+    conversation.rendered = { to: phase.to, ...phase.upto };
+    begin(core, conversation, turn, renderedRound(core, conversation, result));
+  });
+}
+
+function begin(core: Core, conversation: Conversation, turn: Turn, round: Round): void {
+  turn.current = round;
+  inferNow(core, conversation, turn, round, false);
+}
+
+/** Asks for the inference, or waits until its tenant has room for one, or until the infer is back (rules QTA-2 and TRN-11). */
+function inferNow(core: Core, conversation: Conversation, turn: Turn, round: Round, hasRoom: boolean): void {
+  const { scope } = conversation;
+  core.budgets.check(tenantOf(scope), round.fields.model);
+  const to = chooseInfer(core, scope, round.infer);
+  turn.phase = { step: "waiting" };
+  if (!to) {
+    const until = core.now + core.limits.returnMs;
+    return core.effect(scope, { type: "timer", key: `return:${scope}`, at: until });
+  }
+  if (hasRoom || core.tenants.enter(conversation, "infer")) infer(core, conversation, turn, round, to);
+}
+
+/** What a turn waited for may be there now. `hasRoom`: it is its turn among those of its tenant. */
+export function goOnWaiting(core: Core, conversation: Conversation, hasRoom: boolean): void {
+  const { turn, scope } = conversation;
+  if (!turn?.current || turn.phase.step !== "waiting") return;
+  const round = turn.current;
+  core.effect(scope, { type: "clear", key: `return:${scope}` });
+  attempt(core, conversation, turn, () => inferNow(core, conversation, turn, round, hasRoom));
+}
+
+/** Logs that an inference starts, then asks for it. The log keeps the fact; the messages can be rendered again. */
+function infer(core: Core, conversation: Conversation, turn: Turn, round: Round, to: Synced): void {
+  const { scope } = conversation;
+  const asked = askedOf(to, round, core.limits.answer);
+  const fields = toInfer(to, conversation, asked.fields);
+  mustFit(fields, asked.fields.messages === conversation.messages ? weigh(conversation) : undefined);
+  const request = core.newId("i");
+  turn.phase = {
+    step: "inferring",
+    request,
+    to: to.id,
+    n: 0,
+    origin: originOf(to, round.fields.model),
+    size: 0,
+    heard: core.now,
+    open: new Map(),
+    blocks: [],
+    offered: asked.offered,
+    xml: asked.xml,
+  };
+  core.expect(request, to.id, scope, "infer");
+  const slim = core.append(scope, {
+    event_type: "bb_infer_request",
+    id: request,
+    stream: true,
+    loop_id: turn.loopId,
+    scope,
+    round: turn.round,
+    attempt: turn.attempt,
+    ...(round.fields.model === undefined ? {} : { model: round.fields.model }),
+  });
+  core.send(scope, to.id, slim, fields);
+  core.effect(scope, { type: "timer", key: `infer:${request}`, at: core.now + core.limits.inferIdleMs });
+}
+
+/** An infer that says success has to say how it ended: the Hub alone interrupts. */
+const NO_END: WireError = {
+  code: "invalid_event",
+  message: "the infer said success with a stop_reason that is none: send success:false with the error",
+  retryable: false,
+};
+
+export function inferred(
+  core: Core,
+  conversation: Conversation,
+  turn: Turn,
+  phase: Extract<Phase, { step: "inferring" }>,
+  result: InferResult,
+): void {
+  const { scope } = conversation;
+  core.drop(phase.request);
+  const said = result.success && result.stop_reason !== "interrupted" && result.stop_reason !== "error";
+  let ended: ReturnType<typeof finished> | undefined;
+  let wrong = result.success ? NO_END : result.error;
+  try {
+    if (said && !turn.stopping) ended = finished(core, conversation, turn, phase, result.content);
+  } catch (error) {
+    wrong = BytebotError.from(error).toWire(); // whole blocks that no transcript can hold
+  }
+  const { content: _, ...logged } = result;
+  core.append(scope, { ...logged, loop_id: turn.loopId, scope, round: turn.round, attempt: turn.attempt });
+  if (result.usage) core.budgets.count(tenantOf(scope), turn.current?.fields.model, result.usage);
+  if (turn.stopping) return finishStopped(core, conversation, turn);
+  if (!ended) return failed(core, conversation, turn, phase, wrong);
+  addAssistant(conversation.messages, ended);
+  const uses = ended.filter((block): block is ToolUse => block.type === "tool_use");
+  if (uses.length === 0) return finish(core, conversation, turn, result.stop_reason ?? "end_turn");
+  call(core, conversation, turn, uses, phase.offered, result.stop_reason);
+}
+
+/** Repeats the round where the infer says that helps; the partial text is void, the next attempt says it all again. */
+function failed(
+  core: Core,
+  conversation: Conversation,
+  turn: Turn,
+  phase: Extract<Phase, { step: "inferring" }>,
+  error: WireError | undefined,
+): void {
+  const why = error ?? { code: "internal", message: "the infer failed without a reason", retryable: false };
+  const { attempts, retryMs, maxRetryMs } = core.limits;
+  const wait = why.retry_after_ms ?? retryMs * 2 ** turn.attempt;
+  if (why.retryable && turn.attempt + 1 < attempts && wait <= maxRetryMs) {
+    turn.phase = { step: "pausing" };
+    core.effect(conversation.scope, { type: "timer", key: `retry:${conversation.scope}`, at: core.now + wait });
+    return;
+  }
+  addAssistant(conversation.messages, keepSeen(core, conversation, turn, phase));
+  finish(core, conversation, turn, "error", why);
+}
+
+/** The wait before another attempt is over. */
+export function retry(core: Core, scope: string): void {
+  const conversation = core.conversations.get(scope);
+  const turn = conversation?.turn;
+  if (!conversation || !turn?.current || turn.phase.step !== "pausing") return;
+  const round = turn.current;
+  turn.attempt++;
+  attempt(core, conversation, turn, () => inferNow(core, conversation, turn, round, false));
+}
+
+/** The infer that a turn waited for did not return. */
+export function notBack(core: Core, scope: string): void {
+  const conversation = core.conversations.get(scope);
+  const turn = conversation?.turn;
+  if (!conversation || turn?.phase.step !== "waiting") return;
+  const message = `the infer was lost and is not back within ${core.limits.returnMs / 1000} s`;
+  finish(core, conversation, turn, "error", { code: "unavailable", message, retryable: true });
+}
+
+function call(
+  core: Core,
+  conversation: Conversation,
+  turn: Turn,
+  uses: ToolUse[],
+  offered: ReadonlyMap<string, Tool>,
+  stopReason: StopReason | undefined,
+): void {
+  const asked = calls.callsOf(turn.loopId, uses, offered);
+  turn.phase = { step: "calling", calls: asked };
+  const guard = loopGuard(core, turn, uses);
+  const last = uses.at(-1);
+  for (const [index, use] of uses.entries()) {
+    let refusal = guard;
+    if ("malformed" in use) refusal ??= whyMalformed(use);
+    if (stopReason === "max_tokens" && use === last)
+      refusal ??= "The call was cut by the token limit, so it did not run.";
+    calls.begin(core, conversation, asked[index]!, refusal);
+  }
+  if (guard !== undefined) {
+    addResults(conversation.messages, asked);
+    finish(core, conversation, turn, "error", { code: "loop_limit", message: guard, retryable: false });
+  }
+}
+
+/** Why this loop goes no further, if it does not: too many calls, or the same one again and again (rule TRN-8). */
+function loopGuard(core: Core, turn: Turn, uses: ToolUse[]): string | undefined {
+  const { callsPerLoop, sameCalls } = core.limits;
+  for (const use of uses) {
+    const same = `${use.name} ${JSON.stringify(use.input)}`;
+    turn.sameCalls = same === turn.lastCall ? turn.sameCalls + 1 : 1;
+    turn.lastCall = same;
+    turn.calls++;
+    if (turn.calls > callsPerLoop) return `the loop made more than ${callsPerLoop} tool calls`;
+    if (turn.sameCalls > sameCalls)
+      return `the loop made the same call "${use.name}" more than ${sameCalls} times in a row`;
+  }
+  return undefined;
+}
+
+/** Called whenever a call ends: the round goes on when the last one has. */
+export function allCallsEnded(core: Core, conversation: Conversation): void {
+  const { turn } = conversation;
+  if (turn?.phase.step !== "calling") return;
+  const asked = turn.phase.calls;
+  if (asked.some((each) => each.state !== "done")) return;
+  addResults(conversation.messages, asked);
+  turn.phase = { step: "pausing" };
+  if (turn.stopping) return finishStopped(core, conversation, turn);
+  turn.round++;
+  nextRound(core, conversation, turn);
+}
+
+/** The turn ends as interrupted: what the person saw stays, marked. */
+export function finishStopped(core: Core, conversation: Conversation, turn: Turn): void {
+  const { phase } = turn;
+  conversation.rendered = undefined; // the next history is whole (rule HIS-1)
+  if (phase.step === "inferring") addAssistant(conversation.messages, keepSeen(core, conversation, turn, phase));
+  finish(core, conversation, turn, "interrupted");
+}
+
+/** The one terminal event of every loop, then idle or the next turn (rule TRN-9). */
+export function finish(
+  core: Core,
+  conversation: Conversation,
+  turn: Turn,
+  stopReason: StopReason,
+  error?: WireError,
+): void {
+  if (conversation.turn !== turn) return;
+  const { scope } = conversation;
+  if (turn.phase.step === "rendering" || turn.phase.step === "inferring") core.drop(turn.phase.request);
+  conversation.turn = undefined;
+  core.append(scope, {
+    event_type: "infer_chunk",
+    kind: "loop_done",
+    scope,
+    loop_id: turn.loopId,
+    round: turn.round,
+    stop_reason: stopReason,
+    ...(error ? { error } : {}),
+  });
+  for (const kind of ["retry", "return"]) core.effect(scope, { type: "clear", key: `${kind}:${scope}` });
+  answerRequester(core, conversation, turn, stopReason, error);
+  conversation.queue.unshift(...turn.steers.splice(0));
+  const next = conversation.queue.shift();
+  if (next) return start(core, conversation, next);
+  const state = {
+    event_type: "scope_state",
+    scope,
+    state: "idle",
+    loop_id: turn.loopId,
+    stop_reason: stopReason,
+    ts: core.now,
+  };
+  core.effect(scope, { type: "publish", event: state });
+  core.settle(conversation);
+}
+
+function answerRequester(
+  core: Core,
+  conversation: Conversation,
+  turn: Turn,
+  stopReason: StopReason,
+  error?: WireError,
+): void {
+  const { requester } = turn.input;
+  if (!requester) return;
+  if (requester.callId !== undefined) core.rest(requester.callId, -1);
+  const { scope } = conversation;
+  const last = copyMessages(conversation.messages).findLast((message) => message.role === "assistant");
+  const success = stopReason === "end_turn" || stopReason === "max_tokens";
+  const said = last ? { content: last.content } : {};
+  const why = error ?? { code: "cancelled", message: `the turn ended: ${stopReason}`, retryable: false };
+  const answer = {
+    event_type: "bb_turn_result",
+    in_reply_to: requester.id,
+    scope,
+    success,
+    stop_reason: stopReason,
+    ...said,
+  };
+  reply(core, conversation, requester, success ? answer : { ...answer, error: why });
+}
