@@ -62,6 +62,8 @@ export function withLargeEvents(log: EventLog): EventLog {
       const entry = await log.head(cell);
       return entry && restore(cell, entry);
     },
+    unfinished: () => log.unfinished(),
+    cells: (scopes) => log.cells(scopes),
     trim: (cell, base) => log.trim(cell, base),
     putBlob: (cell, bytes) => log.putBlob(cell, bytes),
     getBlob: (cell, ref) => log.getBlob(cell, ref),

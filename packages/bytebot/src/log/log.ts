@@ -13,6 +13,8 @@ export interface NewEntry {
   refs?: readonly string[];
   /** A snapshot: what is below it may be trimmed. */
   base?: true;
+  /** After it something of its cell is still under way: whoever starts anew on this log goes on there (see `unfinished`). */
+  open?: true;
 }
 
 /** A committed entry. `at`: milliseconds since 1970. `cursor`: `<log>:<order>`, the order rising with each commit. */
@@ -28,6 +30,16 @@ export interface Entry extends NewEntry {
 export interface Place {
   pos: Pos;
   cursor: string;
+}
+
+/** One cell of a log. `head`: its newest position; `base`: of its oldest entry; `at`: of its newest, ms since 1970. */
+export interface CellInfo {
+  cell: string;
+  head: Pos;
+  base: Pos;
+  entries: number;
+  events: number;
+  at: number;
 }
 
 /**
@@ -50,6 +62,10 @@ export interface EventLog {
   /** Every cell, in the log's own order, without gaps, after these cursors; ends with `signal`. */
   tail(cursors: string[], signal: AbortSignal): AsyncIterable<Entry & { cell: string }>;
   head(cell: string): Promise<Entry | undefined>;
+  /** The cells whose newest entry is `open`: where a Hub was cut off. As many as were at work, however many cells there are. */
+  unfinished(): AsyncIterable<string>;
+  /** What it has of each cell that these scopes reach, in the order of the cells' names. */
+  cells(scopes: readonly string[]): AsyncIterable<CellInfo>;
   trim(cell: string, base: Pos): Promise<void>;
   putBlob(cell: string, bytes: Uint8Array): Promise<BlobBlock>;
   getBlob(cell: string, ref: string): Promise<Uint8Array>;

@@ -6,6 +6,7 @@ import { fits, linesOf } from "./size.ts";
 import {
   MAX_ENTRY_BYTES,
   MAX_ENTRY_EVENTS,
+  type CellInfo,
   type Entry,
   type EventLog,
   type NewEntry,
@@ -23,6 +24,7 @@ interface Kept {
   lines: readonly string[];
   refs: readonly string[];
   base: boolean;
+  open: boolean;
   pos: Pos;
   order: number;
   at: number;
@@ -49,7 +51,9 @@ const NONE: readonly string[] = [];
 
 /** The log in this process's memory: for tests and hubs whose conversations may be lost. */
 export class MemoryLog implements EventLog {
-  private readonly cells = new Map<string, CellLog>();
+  private readonly logs = new Map<string, CellLog>();
+  /** Those that are `unfinished`. */
+  private readonly opened = new Set<string>();
   /** In the log's own order; what was trimmed is swept out when it is the greater part. */
   private order: Kept[] = [];
   private trimmed = 0;
@@ -81,16 +85,18 @@ export class MemoryLog implements EventLog {
     }
     const lines = linesOf(entry);
     checkSize(lines);
-    const { id, refs = NONE, base = false } = entry;
+    const { id, refs = NONE, base = false, open = false } = entry;
     if (!refs.every((ref) => log.blobs?.has(ref))) {
       // Shared with an entry that was trimmed in between.
       throw new BytebotError("unavailable", "a blob of this entry is gone: put it again", { retryable: true });
     }
     const pos = log.head + 1;
     const order = ++this.last;
-    const kept: Kept = { cell, id, lines, refs, base, pos, order, at: Date.now(), state: "kept" };
+    const kept: Kept = { cell, id, lines, refs, base, open, pos, order, at: Date.now(), state: "kept" };
     log.head = pos;
     log.entries.push(kept);
+    if (open) this.opened.add(cell);
+    else this.opened.delete(cell);
     for (const ref of refs) log.blobs!.get(ref)!.parts++;
     this.order.push(kept);
     if (this.waiting.length > 0) this.wake();
@@ -106,7 +112,7 @@ export class MemoryLog implements EventLog {
   }
 
   async *read(cell: string, after: Pos): AsyncIterable<Entry> {
-    const log = this.cells.get(cell);
+    const log = this.logs.get(cell);
     if (!log) return;
     for (let next = after + 1; next <= log.head; next++) {
       // Asked for at each step: it may have been trimmed meanwhile.
@@ -128,7 +134,7 @@ export class MemoryLog implements EventLog {
   }
 
   async *readBack(cell: string, from?: string): AsyncIterable<Entry> {
-    const log = this.cells.get(cell);
+    const log = this.logs.get(cell);
     const start = from === undefined ? log?.entries.at(-1) : this.kept(from);
     if (from !== undefined && start?.cell !== cell)
       throw new BytebotError("cursor_expired", `cell "${cell}" has no entry with the cursor "${from}"`);
@@ -150,8 +156,22 @@ export class MemoryLog implements EventLog {
   }
 
   async head(cell: string): Promise<Entry | undefined> {
-    const last = this.cells.get(cell)?.entries.at(-1);
+    const last = this.logs.get(cell)?.entries.at(-1);
     return last && this.toEntry(last);
+  }
+
+  async *unfinished(): AsyncIterable<string> {
+    yield* [...this.opened];
+  }
+
+  async *cells(scopes: readonly string[]): AsyncIterable<CellInfo> {
+    for (const cell of [...this.logs.keys()].filter((name) => reaches(scopes, name)).sort()) {
+      const { head, entries } = this.logs.get(cell)!;
+      const [first, last] = [entries[0], entries.at(-1)];
+      if (!first || !last) continue;
+      const events = entries.reduce((sum, { lines }) => sum + lines.length, 0);
+      yield { cell, head, base: first.pos, entries: entries.length, events, at: last.at };
+    }
   }
 
   async trim(cell: string, base: Pos): Promise<void> {
@@ -182,7 +202,7 @@ export class MemoryLog implements EventLog {
   }
 
   async getBlob(cell: string, ref: string): Promise<Uint8Array> {
-    const blob = this.cells.get(cell)?.blobs?.get(ref);
+    const blob = this.logs.get(cell)?.blobs?.get(ref);
     if (!blob) throw new BytebotError("not_found", `no blob ${ref} in cell "${cell}"`);
     return blob.bytes;
   }
@@ -193,10 +213,10 @@ export class MemoryLog implements EventLog {
   }
 
   private cell(name: string): CellLog {
-    let log = this.cells.get(name);
+    let log = this.logs.get(name);
     if (!log) {
       log = { entries: [], base: 0, head: 0, blobs: undefined };
-      this.cells.set(name, log);
+      this.logs.set(name, log);
     }
     return log;
   }
@@ -229,11 +249,12 @@ export class MemoryLog implements EventLog {
     return this.order[low];
   }
 
-  private toEntry({ cell, id, lines, base, pos, order, at }: Kept): Entry & { cell: string } {
+  private toEntry({ cell, id, lines, base, open, pos, order, at }: Kept): Entry & { cell: string } {
     const events = lines.map((line) => JSON.parse(line) as Event);
-    const oldest = this.cells.get(cell)!.base === pos;
+    const oldest = this.logs.get(cell)!.base === pos;
     const cursor = this.cursorOf(order);
-    return { cell, id, events, pos, cursor, at, ...(base ? { base } : {}), ...(oldest ? { gap: true } : {}) };
+    const flags = { ...(base ? { base } : {}), ...(open ? { open } : {}), ...(oldest ? { gap: true as const } : {}) };
+    return { cell, id, events, pos, cursor, at, ...flags };
   }
 
   private wake(): void {

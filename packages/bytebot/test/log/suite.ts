@@ -179,6 +179,29 @@ export function logSuite(name: string, open: () => Promise<EventLog>): void {
     await log.close();
   });
 
+  test(`${name}: it tells which cells were left with something under way, and what it has of each (LOG-6)`, async () => {
+    const log = await open();
+    const first = await log.append("u", 0, { ...entry("a", "one", "two"), open: true });
+    const child = await log.append("v/x", 0, { ...entry("b", "three"), open: true });
+    const other = await log.append("w", 0, entry("c", "four"));
+    assert.deepEqual((await all(log.unfinished())).sort(), ["u", "v/x"]);
+    const { open: isOpen } = (await log.head("u"))!;
+    assert.equal(isOpen, true);
+    const second = await log.append("u", first.pos, entry("d", "five"));
+    assert.deepEqual(await all(log.unfinished()), ["v/x"]);
+    const infos = (await all(log.cells(["u", "v"]))).map(({ at, ...info }) => ({ ...info, dated: at > 0 }));
+    assert.deepEqual(infos, [
+      { cell: "u", head: second.pos, base: first.pos, entries: 2, events: 3, dated: true },
+      { cell: "v/x", head: child.pos, base: child.pos, entries: 1, events: 1, dated: true },
+    ]);
+    assert.deepEqual(
+      (await all(log.cells(["*"]))).map(({ cell }) => cell),
+      ["u", "v/x", "w"],
+    );
+    assert.equal((await log.head("w"))?.pos, other.pos);
+    await log.close();
+  });
+
   test(`${name}: an entry over its limit is refused whole, and the cell goes on`, async () => {
     const log = await open();
     await assert.rejects(async () => log.append("u", 0, entry("a", "x".repeat(MAX_ENTRY_BYTES))), {

@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import { BytebotError, reaches, type BlobBlock, type Event } from "../../src/wire/index.ts";
-import type { Entry, EventLog, NewEntry, Place, Pos } from "../../src/log/index.ts";
+import type { CellInfo, Entry, EventLog, NewEntry, Place, Pos } from "../../src/log/index.ts";
 import type { Stage } from "./stage.ts";
 
 export type Kept = Entry & { cell: string };
@@ -22,7 +22,7 @@ export class SimLog implements EventLog {
   readonly entries: Kept[] = [];
   /** Positions at which a cell's append was refused. */
   readonly gaps = new Map<string, number[]>();
-  private readonly cells = new Map<string, Kept[]>();
+  private readonly kept = new Map<string, Kept[]>();
   private readonly ids = new Map<string, Kept>();
   private readonly blobs = new Map<string, Uint8Array>();
   private readonly busy = new Set<string>();
@@ -70,11 +70,11 @@ export class SimLog implements EventLog {
   }
 
   async *read(cell: string, after: Pos): AsyncIterable<Entry> {
-    for (const entry of this.cells.get(cell) ?? []) if (entry.pos > after) yield copy(entry);
+    for (const entry of this.kept.get(cell) ?? []) if (entry.pos > after) yield copy(entry);
   }
 
   async *readBack(cell: string, from?: string): AsyncIterable<Entry> {
-    const entries = this.cells.get(cell) ?? [];
+    const entries = this.kept.get(cell) ?? [];
     const at = from === undefined ? entries.length - 1 : entries.findIndex(({ cursor }) => cursor === from);
     if (from !== undefined && at === -1) throw new BytebotError("cursor_expired", `no entry "${from}" in cell ${cell}`);
     for (const entry of entries.slice(0, at + 1).reverse()) yield copy(entry);
@@ -96,8 +96,21 @@ export class SimLog implements EventLog {
   }
 
   async head(cell: string): Promise<Entry | undefined> {
-    const last = this.cells.get(cell)?.at(-1);
+    const last = this.kept.get(cell)?.at(-1);
     return last && copy(last);
+  }
+
+  async *unfinished(): AsyncIterable<string> {
+    for (const [cell, entries] of this.kept) if (entries.at(-1)!.open) yield cell;
+  }
+
+  async *cells(scopes: readonly string[]): AsyncIterable<CellInfo> {
+    for (const [cell, entries] of this.kept) {
+      if (!reaches(scopes, cell)) continue;
+      const { pos: head, at } = entries.at(-1)!;
+      const events = entries.reduce((sum, entry) => sum + entry.events.length, 0);
+      yield { cell, head, base: entries[0]!.pos, entries: entries.length, events, at };
+    }
   }
 
   trim(): Promise<void> {
@@ -121,7 +134,7 @@ export class SimLog implements EventLog {
   }
 
   position(cell: string): Pos {
-    return this.cells.get(cell)?.at(-1)?.pos ?? 0;
+    return this.kept.get(cell)?.at(-1)?.pos ?? 0;
   }
 
   /** The committed event with this cursor. */
@@ -143,11 +156,13 @@ export class SimLog implements EventLog {
     const kept: Kept = {
       ...{ cell, id: entry.id, pos: head + 1, cursor: `s:${this.entries.length + 1}`, at: this.stage.time.now() },
       events: lines.map((line) => JSON.parse(line) as Event),
+      ...(entry.base ? { base: true as const } : {}),
+      ...(entry.open ? { open: true as const } : {}),
     };
     this.entries.push(kept);
-    const entries = this.cells.get(cell);
+    const entries = this.kept.get(cell);
     if (entries) entries.push(kept);
-    else this.cells.set(cell, [kept]);
+    else this.kept.set(cell, [kept]);
     this.ids.set(entry.id, kept);
     this.stage.committed(kept);
     return kept;
