@@ -1,10 +1,12 @@
 /**
  * Loaded into every test file and the programs that the tests of the CLI start (--import): the log of every Hub that is
- * closed has to pass the invariants of packages/bytebot/test/hub/invariants.ts, and every Hub that was used has to be
+ * closed has to pass the invariants of packages/bytebot/test/hub/invariants.ts, a Hub that would start on it has to come to
+ * what this one had come to (test/hub/recalled.ts), and every Hub that was used has to be
  * closed. It wraps the class as its file is read, in the sources and in what was built of them: no test can forget it.
  */
 import { registerHooks } from "node:module";
 import type { EventLog, Entry } from "../packages/bytebot/src/log/index.ts";
+import type { Remembering } from "../packages/bytebot/test/hub/recalled.ts";
 import type { Hub } from "../packages/bytebot/src/hub/index.ts";
 
 /** What the wrapper needs of a Hub. */
@@ -12,6 +14,7 @@ interface Audited {
   connect: Hub["connect"];
   close: Hub["close"];
   log: EventLog;
+  core: Remembering;
 }
 
 /** Those in use, and where their logs refused an entry for good. */
@@ -45,7 +48,10 @@ function audit(Class: { prototype: Audited }): void {
     // The Hub closes its log last: everything that it has to append is there.
     log.close = async () => {
       const { checkLog } = await import("../packages/bytebot/test/hub/invariants.ts");
-      checkLog(await all(log), { finished: false, graceMs: Infinity, gaps });
+      const { checkRecalled } = await import("../packages/bytebot/test/hub/recalled.ts");
+      const entries = await all(log);
+      checkLog(whole(entries), { finished: false, graceMs: Infinity, gaps });
+      checkRecalled(this.core, entries, new Set(gaps.keys()));
       await end();
     };
     await close.call(this);
@@ -80,6 +86,10 @@ async function all(log: EventLog): Promise<(Entry & { cell: string })[]> {
   }
   read.abort();
   await reading;
+  return entries;
+}
+
+function whole(entries: (Entry & { cell: string })[]): (Entry & { cell: string })[] {
   // A cell that was trimmed has ends without their beginnings: what is left of it proves nothing.
   const trimmed = new Set<string>();
   const seen = new Set<string>();

@@ -73,7 +73,9 @@ export function sync(core: Core, connection: New, event: Sync): void {
     hub: { name: core.options.name, version: core.options.version },
   });
   if (grant.kind === "ui" || grant.kind === "telemetry") join(core, synced);
-  if (core.away.delete(offer.componentId) && grant.kind === "infer") core.raise({ type: "infer_settled" });
+  const isBack = core.away.delete(offer.componentId) && grant.kind === "infer";
+  if (isBack || (core.isAwaiting && (grant.kind === "infer" || grant.kind === "context")))
+    core.raise({ type: "infer_settled" });
   if (grant.kind === "toolsource") resend(core, synced);
   else core.effect(undefined, { type: "ready", to: id });
 }

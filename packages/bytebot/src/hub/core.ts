@@ -1,9 +1,12 @@
-import { BytebotError, cellOf, RESULT_BYTES, tenantOf, type Event } from "../wire/index.ts";
+import { BytebotError, cellOf, tenantOf, type Event } from "../wire/index.ts";
 import { Budgets, type Budget, type Price } from "./tenants/budget.ts";
 import { Buckets } from "./tenants/bucket.ts";
 import { Tenants, type Work } from "./tenants/tenants.ts";
 import { RETRY_MS, type Quotas } from "./tenants/quotas.ts";
+import type { CoreLimits } from "./limits.ts";
 import { Recent } from "./recent.ts";
+import { Loaded } from "./cells/loaded.ts";
+import { isBusy, newConversation } from "./conversation.ts";
 import { MAX_ENTRY_EVENTS } from "../log/index.ts";
 import type { Offer } from "./grants.ts";
 import type { Batch, ConnectionId, Effect, Plus } from "./effects.ts";
@@ -30,79 +33,23 @@ export interface CoreOptions {
   prices: Record<string, Price>;
 }
 
-export interface CoreLimits {
-  syncMs: number;
-  renderMs: number;
-  /** Silence of an infer after which its request has failed. */
-  inferIdleMs: number;
-  toolMs: number;
-  questionMs: number;
-  /** What a cancelled piece of work may still take. */
-  graceMs: number;
-  /** Until an infer that was lost is back. */
-  returnMs: number;
-  /** How long an approval for a scope binds (rule POL-4). */
-  approvalMs: number;
-  /** A check by a schema that may take long. */
-  schemaMs: number;
-  attempts: number;
-  retryMs: number;
-  maxRetryMs: number;
-  queue: number;
-  callsPerLoop: number;
-  sameCalls: number;
-  /** Bytes of a tool's result that the model is shown. */
-  resultBytes: number;
-  /** Bytes of one blob. */
-  blobBytes: number;
-  /** Blobs on their way at once at one connection, either way. */
-  blobTransfers: number;
-  /** Silence after which a blob on its way is given up. */
-  blobIdleMs: number;
-  /** Characters of one answer that are kept: its deltas beyond them are refused. */
-  answer: number;
-  /** Open in one conversation. */
-  questions: number;
-}
-
-export const defaultLimits: CoreLimits = {
-  syncMs: 10_000,
-  renderMs: 30_000,
-  inferIdleMs: 300_000,
-  toolMs: 60_000,
-  questionMs: 300_000,
-  graceMs: 1000,
-  returnMs: 30_000,
-  approvalMs: 24 * 60 * 60 * 1000,
-  schemaMs: 500,
-  attempts: 3,
-  retryMs: 500,
-  maxRetryMs: 60_000,
-  queue: 100,
-  callsPerLoop: 50,
-  sameCalls: 5,
-  resultBytes: RESULT_BYTES,
-  blobBytes: 64 * 1024 * 1024,
-  blobTransfers: 8,
-  blobIdleMs: 30_000,
-  answer: 16 * 1024 * 1024,
-  questions: 100,
-};
-
 /** What one part of a conversation tells the others (see `raise`). */
 export type Happened =
   /** A tenant has room for more of this work. */
   | { type: "room"; tenant: string; work: Work }
   /** An infer is back, or will not be. */
   | { type: "infer_settled" }
+  | { type: "tools_registered" }
+  /** An interrupt reached a turn that is held since the Hub was started. */
+  | { type: "held_stopped"; conversation: Conversation }
+  /** A call that is held may run now, or is refused. */
+  | { type: "call_returns"; conversation: Conversation; call: Call }
   | { type: "call_ended"; conversation: Conversation; call: Call }
   | { type: "approval_answered"; conversation: Conversation; call: Call; choice: string; outcome: string };
 
 /** Of one connection, at once. */
 const MAX_CHECKS = 100;
 const MAX_ENDED = 1000;
-/** Of one conversation: an older approval is asked for again. */
-const MAX_APPROVED = 1000;
 
 type Of = NonNullable<Checking["of"]>;
 
@@ -114,6 +61,9 @@ export class Core {
   readonly options: CoreOptions;
   readonly connections = new Map<ConnectionId, Connection>();
   readonly conversations = new Map<string, Conversation>();
+  readonly loaded = new Loaded();
+  /** Until then what a turn needs, and was there before the Hub was restarted, may still come back (rule REC-4). */
+  private awaited = 0;
   /** Conversations with a turn, a queue, a call or a question, by tenant: all that an interrupt or a late joiner looks through. */
   readonly active = new Map<string, Set<Conversation>>();
   readonly pending = new Map<string, Pending>();
@@ -177,6 +127,11 @@ export class Core {
     for (let next = this.happened.shift(); next; next = this.happened.shift()) handle(next);
     this.dropEmpty();
     const out = this.out;
+    // Of several entries of one step all but the last are not yet where the step has come to (rule LOG-6).
+    for (const batch of out) {
+      if (batch.append.length === 0) continue;
+      if (this.last.get(batch.cell) !== batch || this.loaded.isBusy(batch.cell!)) batch.open = true;
+    }
     this.out = [];
     this.last.clear();
     return out;
@@ -256,25 +211,34 @@ export class Core {
     let conversation = this.conversations.get(scope);
     if (!conversation) {
       this.mustHaveRoom(tenantOf(scope));
-      conversation = {
-        scope,
-        cell: cellOf(scope),
-        messages: [],
-        rendered: undefined,
-        weight: undefined,
-        queue: [],
-        turn: undefined,
-        calls: new Map(),
-        questions: new Map(),
-        seen: new Map(),
-        graceAt: undefined,
-        approved: new Recent(MAX_APPROVED),
-      };
-      this.conversations.set(scope, conversation);
-      this.tenants.count(scope, 1);
+      conversation = newConversation(scope);
+      this.adopt(conversation);
       this.fresh.push(conversation);
     }
     return conversation;
+  }
+
+  /** One that is in memory from here on. */
+  adopt(conversation: Conversation): void {
+    this.conversations.set(conversation.scope, conversation);
+    this.tenants.count(conversation.scope, 1);
+    this.loaded.add(conversation);
+  }
+
+  /** It leaves the memory: what the log has of it counts, and is read when its cell is addressed again. */
+  unload(conversation: Conversation): void {
+    if (!this.conversations.delete(conversation.scope)) return;
+    this.tenants.count(conversation.scope, -1);
+    if (this.loaded.remove(conversation)) this.effect(undefined, { type: "unloaded", cell: conversation.cell });
+  }
+
+  /** A conversation goes on that was cut off by a restart: infers and contexts may still be on their way. */
+  comesBack(): void {
+    this.awaited = this.now + this.limits.returnMs;
+  }
+
+  get isAwaiting(): boolean {
+    return this.now < this.awaited;
   }
 
   private mustHaveRoom(tenant: string): void {
@@ -286,17 +250,12 @@ export class Core {
     });
   }
 
-  /** It was given up: where nothing of it is left, it goes. */
-  dropIfEmpty(conversation: Conversation): void {
-    this.fresh.push(conversation);
-  }
-
   /** What was addressed and nothing came of, leaves nothing behind. */
   private dropEmpty(): void {
-    for (const { scope, messages, seen, approved, turn, calls, questions } of this.fresh.splice(0)) {
-      const size = messages.length + seen.size + approved.size + calls.size + questions.size;
-      if (size > 0 || turn !== undefined || !this.conversations.delete(scope)) continue;
-      this.tenants.count(scope, -1);
+    for (const conversation of this.fresh.splice(0)) {
+      const { messages, seen, approved } = conversation;
+      if (messages.length + seen.size + approved.size === 0 && !isBusy(conversation)) this.unload(conversation);
+      else this.settle(conversation);
     }
   }
 
@@ -309,7 +268,18 @@ export class Core {
   /** How much of everything is kept: for tests and for whoever looks for what grows. */
   counts(): Record<string, number> {
     const { connections, conversations, active, pending, questions, checks, away, tools, tenants, rates } = this;
-    const sizes = { connections, conversations, active, pending, questions, checks, away, tools, tenants, rates };
+    const sizes = {
+      connections,
+      conversations,
+      active,
+      pending,
+      questions,
+      checks,
+      away,
+      tools,
+      tenants,
+      rates,
+    };
     return Object.fromEntries(Object.entries(sizes).map(([name, { size }]) => [name, size]));
   }
 
@@ -355,11 +325,11 @@ export class Core {
   /** Keeps `active` true to the conversation's state; called after every change of it. */
   settle(conversation: Conversation): void {
     const tenant = tenantOf(conversation.scope);
-    const busy =
-      conversation.turn !== undefined ||
-      conversation.queue.length > 0 ||
-      conversation.calls.size > 0 ||
-      conversation.questions.size > 0;
+    const busy = isBusy(conversation);
+    if (conversation.awaitsTools && ![...conversation.calls.values()].some(({ state }) => state === "returning")) {
+      conversation.awaitsTools = false;
+      this.effect(conversation.scope, { type: "clear", key: `returning:${conversation.scope}` });
+    }
     if (!busy && conversation.graceAt !== undefined) {
       conversation.graceAt = undefined;
       this.effect(conversation.scope, { type: "clear", key: `grace:${conversation.scope}` });
@@ -367,10 +337,24 @@ export class Core {
     if (conversation.turn?.phase.step !== "waiting") this.tenants.leave(conversation, "infer");
     if (conversation.calls.size === 0) this.tenants.leave(conversation, "call");
     const set = this.active.get(tenant);
-    if (busy) {
+    if (busy && set?.has(conversation) !== true) {
       if (set) set.add(conversation);
       else this.active.set(tenant, new Set([conversation]));
-    } else if (set?.delete(conversation) && set.size === 0) this.active.delete(tenant);
+      this.loaded.work(conversation.cell, 1);
+    }
+    if (busy) return;
+    if (set?.delete(conversation)) {
+      if (set.size === 0) this.active.delete(tenant);
+      this.loaded.work(conversation.cell, -1);
+    }
+    this.rested(conversation.cell);
+  }
+
+  /** Nothing goes on in this cell: it stays in memory, and the one that has been idle the longest may have to go. */
+  rested(cell: string): void {
+    this.loaded.rest(cell);
+    const excess = this.loaded.excess(this.limits.idle);
+    if (excess !== undefined) this.effect(excess, { type: "unload", cell: excess });
   }
 
   /** A batch to add to: the cell's last one, unless an append must not overtake effects that are already in it. */

@@ -1,6 +1,7 @@
 import { BytebotError } from "../wire/index.ts";
 import type { Core } from "./core.ts";
 import { expired } from "./tools/questions.ts";
+import { notReturned } from "./recovery/resume.ts";
 import { timedOut } from "./tools/results.ts";
 import { graceOver } from "./turn/stop.ts";
 import { finish, inferred, notBack, retry } from "./turn/turn.ts";
@@ -26,6 +27,8 @@ export function timer(core: Core, key: string): void {
       return expired(core, subject);
     case "grace":
       return graceOver(core, subject);
+    case "returning":
+      return notReturned(core, subject);
     case "return":
       return notBack(core, subject);
     case "retry":

@@ -33,6 +33,9 @@ export type Effect =
   | { type: "fault"; error: unknown }
   /** Bytes of a blob, a wish for them, or the end of either. */
   | { type: "blob"; from: ConnectionId; event: Event }
+  /** All that was appended to the cell is committed: where nothing has begun since, it may leave the memory. */
+  | { type: "unload"; cell: string }
+  | { type: "unloaded"; cell: string }
   | { type: "history"; to: ConnectionId; event: Event }
   /** Checks by schemas that may take long, in a thread of their own; answered by the input `checked` under the same id. */
   | { type: "check"; id: string; by: string; schemas: readonly string[]; values: readonly unknown[] };
@@ -50,4 +53,6 @@ export interface Batch {
   lines?: readonly string[];
   /** What is appended stands for all that was appended to the cell before it. */
   base?: true;
+  /** Something of the cell is under way after it. */
+  open?: true;
 }

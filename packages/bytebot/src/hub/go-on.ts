@@ -1,5 +1,6 @@
 import * as calls from "./tools/calls.ts";
 import type { Core, Happened } from "./core.ts";
+import { endHeld, startCall, toolsAreBack } from "./recovery/resume.ts";
 import { stopChildren } from "./turn/stop.ts";
 import type { Work } from "./tenants/tenants.ts";
 import { allCallsEnded, goOnWaiting } from "./turn/turn.ts";
@@ -13,6 +14,12 @@ export function goOn(core: Core, happened: Happened): void {
       const all = [...core.active.values()].flatMap((set) => [...set]);
       return all.forEach((conversation) => goOnWaiting(core, conversation, false));
     }
+    case "tools_registered":
+      return toolsAreBack(core);
+    case "held_stopped":
+      return endHeld(core, happened.conversation);
+    case "call_returns":
+      return startCall(core, happened.conversation, happened.call);
     case "call_ended":
       stopChildren(core, happened.call);
       return allCallsEnded(core, happened.conversation);

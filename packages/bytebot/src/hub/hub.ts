@@ -1,13 +1,14 @@
 import { randomUUID } from "node:crypto";
 import { MemoryBlobs, orderOf, withLargeEvents, type EventLog } from "../log/index.ts";
 import type { Connect, Receiver } from "../transport/index.ts";
-import { BytebotError, cellOf, type Event, type HistoryRequest } from "../wire/index.ts";
+import { BytebotError, type Event, type HistoryRequest } from "../wire/index.ts";
 import { Blobs } from "./blobs/blobs.ts";
-import { relay } from "./turn/blocks.ts";
 import { Cells, defaultRetention } from "./cells/cells.ts";
+import { control } from "./control.ts";
 import { Core } from "./core.ts";
 import type { Batch, ConnectionId, Effect, Plus } from "./effects.ts";
 import type { Offer } from "./grants.ts";
+import { Arrivals } from "./arrivals.ts";
 import { Intake } from "./blobs/intake.ts";
 import { lineIn } from "./cells/line.ts";
 import { ending, newOpen, type Open } from "./open.ts";
@@ -18,15 +19,15 @@ import { present, SENT_ON, shownAs } from "./readers/present.ts";
 import { Readers, type Watcher } from "./readers/readers.ts";
 import { replay, resumeAfter } from "./readers/replay.ts";
 import { SchemaThread } from "./tools/schema-thread.ts";
-import { step, type StepInput } from "./step.ts";
+import { Loading } from "./recovery/loading.ts";
+import { step } from "./step.ts";
+import type { StepInput } from "./step-input.ts";
+import { refusals } from "./cells/refused.ts";
 import { systemClock, Timers, type Clock } from "./timers.ts";
 import { Turns } from "./readers/turns.ts";
 
 /** What a log may take to answer when the Hub closes: a little more than an append is repeated. */
 const CLOSE_MS = 35_000;
-
-/** Events that may wait behind one whose bytes are being kept. */
-const MAX_WAITING = 10_000;
 
 /** Of one connection, line by line; of the rest the number is told at its end, so that noise cannot flood a terminal. */
 const MAX_FAULTS_TOLD = 10;
@@ -35,11 +36,12 @@ const MAX_FAULTS_TOLD = 10;
 export class Hub {
   /** Content by reference, for whoever carries it otherwise than as events. */
   readonly blobs: Blobs;
-  private readonly intake: Intake;
+  private readonly arrivals: Arrivals;
   private readonly core: Core;
   private readonly options: HubOptions;
   private readonly log: EventLog;
   private readonly cells: Cells;
+  private readonly loading: Loading;
   private readonly readers: Readers;
   private readonly turns = new Turns();
   private readonly timers: Timers;
@@ -64,6 +66,15 @@ export class Hub {
       full: (cell) => this.input({ type: "base", cell }),
       fault: (error) => this.fault(error),
     });
+    this.loading = new Loading({
+      core: this.core,
+      cells: this.cells,
+      log: this.log,
+      clock: this.clock,
+      how: options.recovery ?? "resume",
+      input: (input) => this.input(input),
+      report: (line) => this.report(line),
+    });
     this.schemas = new SchemaThread(this.core.limits.schemaMs);
     this.pages = new Pages(this.log);
     this.timers = new Timers(this.clock, (key) => this.input({ type: "timer", key }));
@@ -78,7 +89,18 @@ export class Hub {
       refuse: (connection, event, error) => this.input({ type: "refused", connection, event, error }),
       observe: (event) => this.readers.observe(event),
     });
-    this.intake = new Intake(this.core, this.blobs, this.clock);
+    this.arrivals = new Arrivals({
+      core: this.core,
+      cells: this.cells,
+      loading: this.loading,
+      intake: new Intake(this.core, this.blobs, this.clock),
+      clock: this.clock,
+      isIdle: () => this.inputs.length === 0,
+      input: (input) => this.input(input),
+      publish: (event) => this.effect({ type: "publish", event }),
+      end: (id, reason) => this.end(id, reason),
+      fault: (error) => this.fault(error),
+    });
   }
 
   /** Opens a link to a component and begins the handshake; rejects where it cannot be reached. */
@@ -97,7 +119,7 @@ export class Hub {
       this.gone(id, BytebotError.from(error).message);
       throw error;
     }
-    for (const event of open.early.splice(0)) this.arrived(id, open, event);
+    for (const event of open.early.splice(0)) this.arrivals.add(id, open, event);
     return {
       id,
       ready: open.ready.promise,
@@ -118,6 +140,24 @@ export class Hub {
   /** The app has a context component, or has it no more: without one the plain transcript serves. */
   expectContext(expected: boolean): void {
     this.core.contextExpected = expected;
+  }
+
+  /**
+   * Reads from the log what was under way when the Hub before this one ended. Before the first connection: they are shown
+   * it. Nothing goes on before `goOn`, so that components can come back first (rule REC-4).
+   */
+  restore(): Promise<void> {
+    return this.loading.restore();
+  }
+
+  /** Goes on with what was cut off, or ends it: see `recovery` of the options. */
+  goOn(): void {
+    this.loading.goOn();
+  }
+
+  /** Goes on with what waits in this scope and below since the start, or ends it as interrupted (`recovery: "wait"`). */
+  resume(scope: string, how: "resume" | "end"): void {
+    this.input({ type: "resume", scope, how });
   }
 
   /** How much of everything is kept in memory, by name. */
@@ -161,7 +201,7 @@ export class Hub {
   private receiver(id: ConnectionId, open: Open): Receiver {
     return {
       event: (event) => {
-        if (open.link) this.arrived(id, open, event);
+        if (open.link) this.arrivals.add(id, open, event);
         else open.early.push(event);
       },
       fault: (error) => {
@@ -192,45 +232,20 @@ export class Hub {
     });
   }
 
-  /** An event has come: its content is looked through, and then it is the core's, in the order of its connection. */
-  private arrived(id: ConnectionId, open: Open, event: Event): void {
-    if (open.inbox.isIdle && this.inputs.length === 0 && this.relayed(id, event)) return;
-    open.inbox.add(() => this.takeIn(id, event));
-    if (open.inbox.length > MAX_WAITING) this.end(id, `${MAX_WAITING} events wait for the store of blobs`);
-  }
-
-  private takeIn(id: ConnectionId, event: Event): Promise<void> | undefined {
-    const taken = this.intake.take(id, event);
-    if (!taken) return this.input({ type: "event", connection: id, event });
-    return taken.then(
-      (settled) => this.input({ type: "event", connection: id, event: settled }),
-      (error: unknown) => this.input({ type: "refused", connection: id, event, error: BytebotError.from(error) }),
-    );
-  }
-
-  /** The hot way of a delta: no batch and no effect where nothing waits before it. */
-  private relayed(from: ConnectionId, event: Event): boolean {
-    try {
-      const delta = relay(this.core, this.clock.now(), from, event);
-      if (!delta) return false;
-      const cell = cellOf(delta["scope"] as string);
-      const effect: Effect = { type: "publish", event: delta };
-      if (this.cells.isQuiet(cell)) this.effect(effect);
-      else this.cells.add({ cell, append: [], effects: [effect] });
-    } catch (error) {
-      this.fault(error);
-    }
-    return true;
-  }
-
   /** One step after the other: what carrying out one leads to waits until all of it is in its cells. */
   private input(input: StepInput): undefined {
     if (this.inputs.push(input) > 1) return undefined;
     for (let next: StepInput | undefined = input; next; next = this.inputs[0]) {
-      const taken = next;
+      const taken = this.inTurn(next);
       this.guarded(() => step(this.core, this.clock.now(), taken).forEach((batch) => this.cells.add(batch)));
       this.inputs.shift();
     }
+  }
+
+  /** A cell leaves the memory only where nothing that may be for it waits. */
+  private inTurn(input: StepInput): StepInput {
+    if (input.type !== "unload" || (this.inputs.length === 1 && this.cells.isQuiet(input.cell))) return input;
+    return { type: "rested", cell: input.cell };
   }
 
   /** A mistake in one place is told, and does not take everybody down. */
@@ -254,7 +269,7 @@ export class Hub {
 
   private show(event: Event, line?: () => string): void {
     // Nothing that happens: what the log has come to.
-    if (event.event_type === "bb_snapshot") return;
+    if (event.event_type === "bb_snapshot" || event.event_type === "bb_state") return;
     if (!SENT_ON.has(event.event_type)) this.readers.observe(event);
     const shown = this.readers.want(shownAs(event)) ? present(event) : undefined;
     if (!shown) return;
@@ -297,7 +312,7 @@ export class Hub {
       case "replay":
         return this.replay(effect.to);
       case "control":
-        return this.control(effect.to, effect.event);
+        return void control(this.options, effect.to, effect.event).then((answer) => this.send(effect.to, answer));
       case "fault":
         return this.fault(effect.error);
       case "blob":
@@ -306,6 +321,10 @@ export class Hub {
         const { id, by, schemas, values } = effect;
         return this.schemas.check(by, { schemas, values }, (outcome) => this.input({ type: "checked", id, outcome }));
       }
+      case "unload":
+        return this.input({ type: "unload", cell: effect.cell });
+      case "unloaded":
+        return this.cells.forget(effect.cell);
       case "history":
         return this.pages.ask(effect.to, effect.event as HistoryRequest & Event, (result) =>
           this.send(effect.to, result),
@@ -326,17 +345,6 @@ export class Hub {
   /** To a connection of no grant yet, or about a line that was no event: it too is closed where it does not read. */
   private answer(to: ConnectionId, event: Event): void {
     this.open.get(to)?.outlet?.send(event);
-  }
-
-  private control(to: ConnectionId, event: Event): void {
-    const result = { event_type: `${event.event_type}_result`, in_reply_to: String(event["id"]) };
-    const carriedOut = this.options.control
-      ? this.options.control(event, to)
-      : Promise.reject(new BytebotError("unavailable", `${event.event_type}: this Hub has no app to carry it out`));
-    carriedOut.then(
-      (answer) => this.send(to, { ...answer, ...result }),
-      (error: unknown) => this.send(to, { ...result, success: false, error: BytebotError.from(error).toWire() }),
-    );
   }
 
   private replay(to: ConnectionId): void {
@@ -375,15 +383,8 @@ export class Hub {
   /** Nothing of these batches happened: whoever waits for an answer is told, and the cell's work is given up. */
   private logFailed(cell: string, batches: Batch[], error: BytebotError): void {
     this.report(`the log refused an entry of cell "${cell}": ${error.message}`);
-    const why = error.toWire();
-    const ts = this.clock.now();
-    for (const effect of batches.flatMap((batch) => batch.effects)) {
-      if (effect.type === "ack")
-        this.send(effect.to, { event_type: "bb_error", in_reply_to: effect.inReplyTo, ...why, ts });
-      if (effect.type !== "send" || effect.event["success"] === undefined) continue;
-      const { event_type, in_reply_to, scope }: Event = { ...effect.event, ...effect.plus };
-      this.send(effect.to, { event_type, in_reply_to, scope, success: false, error: why, ts });
-    }
+    for (const { to, event } of refusals(batches, error, this.clock.now())) this.send(to, event);
+    this.loading.refused(cell);
     this.input({ type: "log_failed", cell, lost: batches, error });
     // What reads is not what failed: a reader joins all the same, and a page of history is what the log has.
     for (const effect of batches.flatMap((batch) => batch.effects)) {

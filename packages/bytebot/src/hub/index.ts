@@ -1,5 +1,5 @@
 export type { Blobs, BlobStream, PutOptions } from "./blobs/blobs.ts";
-export { defaultLimits, type CoreLimits } from "./core.ts";
+export { defaultLimits, type CoreLimits } from "./limits.ts";
 export type { Retention } from "./cells/cells.ts";
 export { defaultQuotas, type Quotas } from "./tenants/quotas.ts";
 export type { Budget, Price } from "./tenants/budget.ts";

@@ -10,7 +10,7 @@ export function lostLink(core: Core, connection: Synced, reason: string): void {
   const error = { code: "unavailable", message: `${offer.name} is gone: ${reason}`, retryable: true };
   // First: the clock of a call stood still for its question, and what is left of its time decides below.
   for (const conversation of new Set(core.questions.values())) {
-    cancelQuestions(core, conversation, ({ asker }) => asker.type !== "approval" && asker.connection === id);
+    cancelQuestions(core, conversation, ({ asker }) => "connection" in asker && asker.connection === id);
   }
   for (const [request, pending] of [...core.pending]) {
     if (pending.to !== id) continue;

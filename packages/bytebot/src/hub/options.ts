@@ -2,9 +2,11 @@ import type { BlobStore, EventLog } from "../log/index.ts";
 import type { Event, PolicyRule } from "../wire/index.ts";
 import type { Budget, Price } from "./tenants/budget.ts";
 import type { Retention } from "./cells/cells.ts";
-import { defaultLimits, type CoreLimits, type CoreOptions } from "./core.ts";
+import type { CoreOptions } from "./core.ts";
 import type { ConnectionId } from "./effects.ts";
 import { randomId } from "./ids.ts";
+import { defaultLimits, type CoreLimits } from "./limits.ts";
+import type { Recovery } from "./recovery/loading.ts";
 import { defaultQuotas, type Quotas } from "./tenants/quotas.ts";
 import type { Clock } from "./timers.ts";
 
@@ -16,6 +18,8 @@ export interface HubOptions {
   blobs?: BlobStore;
   /** How much each cell's log keeps; what is older is trimmed, and a reader that comes too late gets `bb_snapshot`. */
   retention?: Partial<Retention>;
+  /** What becomes of turns that were cut off with the Hub before this one: default "resume" (rule REC-4). */
+  recovery?: Recovery;
   policy?: PolicyRule[];
   contextFallback?: boolean;
   limits?: Partial<CoreLimits>;

@@ -30,6 +30,12 @@ export class Recent<Key, Value> {
     for (const map of [this.newer, this.older]) for (const [key, value] of map) if (!passes(value)) map.delete(key);
   }
 
+  /** The oldest first. */
+  *entries(): Iterable<[Key, Value]> {
+    for (const entry of this.older) if (!this.newer.has(entry[0])) yield entry;
+    yield* this.newer;
+  }
+
   get size(): number {
     return this.newer.size + this.older.size;
   }

@@ -1,8 +1,9 @@
+import { createHash } from "node:crypto";
 import { BytebotError, type Event } from "../wire/index.ts";
 import type { Core } from "./core.ts";
 import type { Effect, Plus } from "./effects.ts";
 import { Recent } from "./recent.ts";
-import type { Asker, Conversation, Synced } from "./state.ts";
+import type { Asker, Conversation, Seen, Synced } from "./state.ts";
 
 /** Of one component in one conversation (rule ENV-3). */
 const MAX_SEEN = 256;
@@ -22,7 +23,7 @@ export function seenBefore(core: Core, conversation: Conversation, connection: S
     known.set(id, { event });
     return false;
   }
-  if (JSON.stringify(seen.event) !== JSON.stringify(event)) {
+  if (!sameAs(seen, event)) {
     throw new BytebotError(
       "conflict",
       `the id "${id}" was used in this scope for something else: ids are random and used once`,
@@ -30,6 +31,24 @@ export function seenBefore(core: Core, conversation: Conversation, connection: S
   }
   if (seen.answer) core.effect(conversation.scope, { ...seen.answer, to: connection.id } as Effect);
   return true;
+}
+
+/** Is it the same request? Of one that was not logged as it came nothing else is known than its id. */
+function sameAs(seen: Seen, event: Event): boolean {
+  if (seen.event) return JSON.stringify(seen.event) === JSON.stringify(event);
+  return seen.hash === undefined || seen.hash === hashOf(event);
+}
+
+/** Of a request as it was sent. */
+export function hashOf(event: Event): string {
+  return createHash("sha256").update(JSON.stringify(event)).digest("base64url").slice(0, 22);
+}
+
+/** What the log says of a request that was seen before the Hub was restarted. */
+export function recallSeen(conversation: Conversation, component: string, id: string, seen: Seen): void {
+  let known = conversation.seen.get(component);
+  if (!known) conversation.seen.set(component, (known = new Recent(MAX_SEEN)));
+  known.set(id, seen);
 }
 
 /** Keeps the answer for whoever asks again. */
@@ -44,7 +63,7 @@ export function reply(core: Core, conversation: Conversation, to: Asker, event: 
   const present = core.synced(to.connection) ?? core.all().find(({ offer }) => offer.componentId === to.component);
   const answer: Effect = { type: "send", to: present?.id ?? to.connection, event, ...(plus ? { plus } : {}) };
   remember(conversation, to, answer);
-  core.effect(conversation.scope, answer);
+  if (!to.told) core.effect(conversation.scope, answer);
 }
 
 /** It was refused, so it was not seen: the same id may come again. */

@@ -68,12 +68,16 @@ export interface Asker {
   /** Its component: after a crash the answer goes to whatever connection that has. */
   component: string;
   id: string;
+  /** It was told that the log refused its work: what the log says of it in the end is for when it asks again. */
+  told?: true;
 }
 
 export interface Input {
   id: string;
   event: Event;
   content: Block[];
+  /** An interrupt reached it before it was delivered: it goes back to who sent it. */
+  returning?: true;
   /** Whoever waits for the whole turn: `bb_turn_request`; from a tool, within its call. */
   requester?: Asker & { callId?: string };
 }
@@ -99,8 +103,8 @@ export interface Call {
   modelName: string;
   input: unknown;
   loopId: string | undefined;
-  /** checking: its arguments are, by the schemas' thread; asking: a person decides; queued: until its tenant has room; running: sent; waiting: its link was lost and it may go out again; done. */
-  state: "checking" | "asking" | "queued" | "running" | "waiting" | "done";
+  /** returning: the Hub was restarted, and it goes on when its tool is there again; checking: its arguments are, by the schemas' thread; asking: a person decides; queued: until its tenant has room; running: sent; waiting: its link was lost and it may go out again; done. */
+  state: "returning" | "checking" | "asking" | "queued" | "running" | "waiting" | "done";
   to: ConnectionId | undefined;
   /** Milliseconds since 1970; undefined while its clock stands still for a question. */
   deadline: number | undefined;
@@ -114,6 +118,40 @@ export interface Call {
   stopBy?: number;
   /** The owner that asked for it directly. */
   requester?: Asker;
+  /** Of one that is returning: what is known of it. */
+  held?: HeldCall;
+}
+
+/** What the log says of a call that has no result (rule REC-4). */
+export interface HeldCall {
+  /** It was sent: `again` says to which tool it may go out once more, where it is idempotent. */
+  sent: boolean;
+  again?: { componentId: string; hash: string };
+  /** The hash of the tool as the person approved it for this call. */
+  approved?: string;
+  /** The hash of the tool that a person is asked about. */
+  hash?: string;
+  /** Why it cannot run at all. */
+  refusal?: { status: "error" | "denied"; why: string };
+  /** It was refused, and is in the log as such; what is missing is its result. */
+  shown?: true;
+  /** It may run as soon as its tool is there. */
+  goes?: true;
+}
+
+/** Where a turn stood when the Hub was cut off, as its log says (rule REC-1). */
+export interface Held {
+  step: "held";
+  /** asking: its round is to be asked for; inferring: `request` has no result; ended: only the turn's end is missing. */
+  at: "asking" | "inferring" | "calling" | "ended";
+  request: string;
+  /** What the inference has said, by index. */
+  blocks: Block[];
+  /** Of the round, in the order of their blocks. */
+  calls: Call[];
+  /** Steers that the next round brings. */
+  due: Input[];
+  end: { stopReason: StopReason; error?: WireError } | undefined;
 }
 
 /** Where a turn stands: exactly one thing is awaited. */
@@ -145,6 +183,7 @@ export type Phase =
       xml: XmlAnswer | undefined;
     }
   | { step: "calling"; calls: Call[] }
+  | Held
   /** Until its tenant has room for an inference, or its infer is back. */
   | { step: "waiting" }
   | { step: "pausing" };
@@ -187,12 +226,16 @@ export interface Question {
   asker:
     | { type: "call"; connection: ConnectionId; component: string; request: string; call: Call }
     | { type: "context"; connection: ConnectionId; component: string; request: string }
-    | { type: "approval"; call: Call };
+    | { type: "approval"; call: Call }
+    /** Who asked is gone, with the Hub before this one. */
+    | { type: "gone" };
 }
 
 /** A request by its id: what was sent, and the answer it got as soon as there is one. */
 export interface Seen {
-  event: Event;
+  /** What was sent; or its hash, or neither, where the log alone knows it: see `sameAs`. */
+  event?: Event;
+  hash?: string;
   answer?: Effect;
 }
 
@@ -210,6 +253,8 @@ export interface Conversation {
   questions: Map<string, Question>;
   /** The newest requests by component and id: the same again gets the same answer. */
   seen: Map<string, Recent<string, Seen>>;
+  /** Calls of it wait for their tools to be back. */
+  awaitsTools: boolean;
   /** When the next grace ends, where something was told to stop. */
   graceAt: number | undefined;
   /** Approved for this conversation, the newest: tool and arguments, and until when, in milliseconds since 1970. */

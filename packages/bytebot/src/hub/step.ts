@@ -18,38 +18,23 @@ import * as calls from "./tools/calls.ts";
 import * as connections from "./connections.ts";
 import type { Core } from "./core.ts";
 import type { Batch, ConnectionId } from "./effects.ts";
-import { mayTouch, type Offer } from "./grants.ts";
+import { mayTouch } from "./grants.ts";
 import { giveUp } from "./cells/given-up.ts";
 import { goOn } from "./go-on.ts";
 import { interrupt, turnRequest, userEvent } from "./turn/input.ts";
 import { arrive, joined } from "./readers/join.ts";
 import { timer } from "./deadlines.ts";
 import * as questions from "./tools/questions.ts";
+import { restore, resumeWithin, unload } from "./recovery/resume.ts";
 import * as replies from "./tools/replies.ts";
 import * as results from "./tools/results.ts";
+import type { StepInput } from "./step-input.ts";
 import type { Outcome } from "./tools/schema.ts";
 import { seenBefore } from "./seen.ts";
 import type { Conversation, New, Synced, Turn } from "./state.ts";
 import { register } from "./tools/tools.ts";
 import { snapshot } from "./cells/snapshot.ts";
 import { finish, inferred, rendered } from "./turn/turn.ts";
-
-/** Everything that can reach the core. */
-export type StepInput =
-  | { type: "opened"; connection: ConnectionId; offer: Offer }
-  | { type: "event"; connection: ConnectionId; event: Event }
-  /** It could not be taken in: its sender is told. */
-  | { type: "refused"; connection: ConnectionId; event: Event; error: BytebotError }
-  | { type: "closed"; connection: ConnectionId; reason: string }
-  | { type: "joined"; connection: ConnectionId; cell: string }
-  | { type: "caught_up"; connection: ConnectionId; through: number }
-  /** The cell's log is full: it begins anew with what it has come to. */
-  | { type: "base"; cell: string }
-  | { type: "log_failed"; cell: string; lost: readonly Batch[]; error: BytebotError }
-  | { type: "timer"; key: string }
-  | { type: "forget"; componentId: string }
-  | { type: "stray"; connection: ConnectionId; error: BytebotError }
-  | { type: "checked"; id: string; outcome: Outcome };
 
 /** The pure core: one input at one time, and what follows from it. */
 export function step(core: Core, now: number, input: StepInput): Batch[] {
@@ -76,6 +61,14 @@ function begin(core: Core, input: StepInput): void {
       return arrive(core, input.connection, input.through);
     case "base":
       return snapshot(core, input.cell);
+    case "restore":
+      return restore(core, input.conversations);
+    case "resume":
+      return resumeWithin(core, input.scope, input.how);
+    case "unload":
+      return unload(core, input.cell);
+    case "rested":
+      return core.rested(input.cell);
     case "log_failed":
       return giveUp(core, input.cell, input.lost, input.error);
     case "timer":

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { Core, defaultLimits } from "../../src/hub/core.ts";
+import { Core } from "../../src/hub/core.ts";
+import { defaultLimits } from "../../src/hub/limits.ts";
 import { defaultQuotas } from "../../src/hub/tenants/quotas.ts";
 import { inferResult, message, World } from "./world.ts";
 

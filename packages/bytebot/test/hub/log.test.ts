@@ -112,6 +112,8 @@ test("a full disk: no acknowledgement, a clear error, nothing half done; and ser
   ui.link.send(message("and again", "u", { id: "m2" }));
   infer.link.send(inferResult(await infer.next("bb_infer_request")));
   done = await ui.next("infer_chunk");
+  assert.equal(done["stop_reason"], "interrupted", "now the log has the end of what was given up");
+  done = await ui.next("infer_chunk");
   assert.equal(done["stop_reason"], "end_turn");
   await hub.close();
 });

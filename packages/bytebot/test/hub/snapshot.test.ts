@@ -39,7 +39,7 @@ test("a snapshot holds the child conversations in which something goes on, besid
   await tools.send(child("t1"), child("t2"), child("t3"), child("t4"), child("t5"), child("t6"));
   const inner = infer.last("bb_infer_request");
   await infer.send(...textChunks(inner, "far", 3));
-  await tools.send(child("t7"), child("t8"), child("t9"), child("t10"), child("t11"), child("t12"));
+  for (let n = 7; n < 40; n++) await tools.send(child(`t${n}`));
   const { open, messages } = await snapshotOf(world, "u/~child");
   assert.equal(messages.length, 1);
   assert.deepEqual(

@@ -120,6 +120,9 @@ export interface WorldOptions {
   /** Default: everything is kept, so that the whole log can be checked. */
   retention?: NonNullable<HubOptions["retention"]>;
   control?: NonNullable<HubOptions["control"]>;
+  recovery?: NonNullable<HubOptions["recovery"]>;
+  /** One that another world had: this one begins where that was cut off. */
+  log?: MemoryLog;
 }
 
 /** The line that the Hub has ready for a link is that of the event: a link that writes lines takes it as it is. */
@@ -132,10 +135,12 @@ function linesChecked(link: Link): Link {
   return link;
 }
 
+let lives = 0;
+
 /** A real Hub over a real log, with satellites by hand and a clock by hand. */
 export class World {
   readonly clock = new ManualClock();
-  readonly log = new MemoryLog();
+  readonly log: MemoryLog;
   readonly blobs = new MemoryBlobs();
   readonly seen: Event[] = [];
   readonly reports: string[] = [];
@@ -147,17 +152,20 @@ export class World {
   private readonly refusals: unknown[] = [];
 
   constructor(options: WorldOptions = {}) {
+    this.log = options.log ?? new MemoryLog();
+    // Ids are not counted anew where there is a log of them.
+    if (options.log) this.ids = 100_000 * ++lives;
     this.graceMs = options.limits?.graceMs ?? 1000;
     this.hub = new Hub({
       name: "world",
       version: "0",
-      log: this.log,
       blobs: this.blobs,
       clock: this.clock,
       newId: (prefix) => `${prefix}_${++this.ids}`,
       report: (line) => this.reports.push(line),
       retention: { events: Infinity, bytes: Infinity },
       ...options,
+      log: this.log,
     });
     this.watching = this.hub.watch((event) => this.seen.push(event));
   }

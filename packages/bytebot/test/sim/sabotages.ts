@@ -77,9 +77,9 @@ export const sabotages: readonly Sabotage[] = [
   },
   {
     name: "a refused entry forgets what was acknowledged before it (LOG-4)",
-    file: "hub/cells/given-up.ts",
-    find: "seen.keep(({ answer }) => answer !== undefined && !unsaid.has(answer));",
-    replace: "seen.keep(() => false);",
+    file: "hub/recovery/recall.ts",
+    find: "      recallSeen(conversation, component, input.id, { event: asSent(event), answer });",
+    replace: "      void answer;",
   },
   {
     name: "a refused entry leaves its askers without an answer (LOG-4)",
@@ -163,19 +163,19 @@ export const sabotages: readonly Sabotage[] = [
   {
     name: "the last result wins, not the first (TOL-5)",
     file: "hub/tools/results.ts",
-    find: "  conversation.calls.delete(call.id);\n  if (!core.drop(call.id)) core.effect",
-    replace: "  core.effect",
+    find: "  conversation.calls.delete(call.id);\n  // No effect where it never ran: the two events of a refused call are one entry.\n  if (!core.drop(call.id) && ",
+    replace: "  if (",
   },
   {
     name: "a call runs whatever the person answered (POL-2)",
     file: "hub/tools/calls.ts",
-    find: `if (choice !== "once" && choice !== "scope") {`,
-    replace: "if (choice === undefined) {",
+    find: `  if (!isYes) refused(`,
+    replace: "  if (choice === undefined) refused(",
   },
   {
     name: "the questions of a call outlive it (QUE-6)",
     file: "hub/tools/results.ts",
-    find: `cancelQuestions(core, conversation, ({ asker }) => asker.type !== "context" && asker.call === call);`,
+    find: `cancelQuestions(core, conversation, ({ asker }) => "call" in asker && asker.call === call);`,
     replace: "",
   },
   {

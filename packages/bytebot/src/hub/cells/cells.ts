@@ -4,6 +4,7 @@ import {
   fits,
   MAX_ENTRY_EVENTS,
   orderOf,
+  type Entry,
   type EventLog,
   type NewEntry,
   type Place,
@@ -23,12 +24,33 @@ interface Cell {
   pos: Pos | undefined;
   state: "idle" | "busy";
   waiting: Queue<Batch>;
-  /** Since it last was full: what was appended, in events and characters. */
+  /** What was appended since the Hub knows of it. */
+  grown: Grown;
+  /** The entries that stand for all before them, and how far the cell had grown there; the newest last. */
+  bases: Base[];
+  /** Characters of the newest of them. */
+  baseSize: number;
+  /** It was asked for one, which is on its way. */
+  wants: "base" | undefined;
+}
+
+/** In events and characters. */
+interface Grown {
   events: number;
   size: number;
-  /** The newest entry that stands for all before it. */
-  base: Pos | undefined;
 }
+
+interface Base extends Grown {
+  pos: Pos;
+  /** What is below it is gone. */
+  trimmed?: true;
+}
+
+/** An entry that stands for all before it comes after so many events or characters: as much is read to open a cell. */
+const BASE_EVENTS = 500;
+const BASE_SIZE = 1024 * 1024;
+/** But not before the cell has grown by this part of what the last one took: else most of a log would be these. */
+const BASE_PART = 0.25;
 
 /** How much a cell's log keeps: at least so many events or bytes of the newest, and about twice as many at most. */
 export interface Retention {
@@ -45,7 +67,7 @@ export interface CellsOptions {
   /** Its events are committed. */
   carryOut: (batch: Batch) => void;
   failed: (cell: string, batches: Batch[], error: BytebotError) => void;
-  /** It holds as much as it may: its next entry shall stand for all before. */
+  /** Its next entry shall stand for all before. */
   full: (cell: string) => void;
   /** Trimming failed, which only costs room. */
   fault: (error: unknown) => void;
@@ -84,7 +106,7 @@ export class Cells {
     if (!known) this.cells.set(name, cell);
     cell.waiting.push(batch);
     if (cell.state === "idle") this.pump(cell);
-    // In which nothing was ever logged: there is nothing to know of it.
+    // Of which nothing is known, as what was live has passed: there is nothing to keep.
     if (cell.state === "idle" && cell.pos === undefined) this.cells.delete(name);
   }
 
@@ -96,6 +118,43 @@ export class Cells {
 
   get size(): number {
     return this.cells.size;
+  }
+
+  /** Is it known where the cell's log stands, and so what has come of it? */
+  isLoaded(name: string): boolean {
+    return this.cells.get(name)?.pos !== undefined;
+  }
+
+  /** The cell's entries from the newest on that stands for all before it (rule REC-1). Rejects where the log cannot be read. */
+  async read(name: string): Promise<Entry[]> {
+    const entries: Entry[] = [];
+    for await (const entry of this.log.readBack(name)) {
+      entries.push(entry);
+      if (entry.base) break;
+    }
+    return entries.reverse();
+  }
+
+  /** What was read of the cell is known from here on. */
+  opened(name: string, entries: readonly Entry[]): void {
+    // Something live may be on its way, which has no place in the log.
+    const cell = this.cells.get(name) ?? fresh(name);
+    this.cells.set(name, cell);
+    cell.pos ??= entries.at(-1)?.pos ?? 0;
+    for (const entry of entries) {
+      const lines = entry.lines ?? entry.events.map((event) => JSON.stringify(event));
+      if (!entry.base) grow(cell, lines);
+      else {
+        cell.bases = [{ pos: entry.pos, events: 0, size: 0 }];
+        cell.baseSize = sizeOf(lines);
+      }
+    }
+  }
+
+  /** Nothing of it is in memory any more. */
+  forget(name: string): void {
+    const cell = this.cells.get(name);
+    if (cell?.state === "idle" && cell.waiting.length === 0) this.cells.delete(name);
   }
 
   /** Resolves with true when nothing waits for the log; with false where the log has not answered in `ms`. */
@@ -152,9 +211,11 @@ export class Cells {
   private append(cell: Cell, pos: Pos, { batches, lines }: Joined): void {
     const events = batches.length === 1 ? batches[0]!.append : batches.flatMap((batch) => batch.append);
     const base = batches[0]!.base === true;
-    const entry: NewEntry = { id: this.entryId(), events, lines, ...(base ? { base } : {}) };
-    cell.events += events.length;
-    for (const line of lines) cell.size += line.length;
+    const open = batches.findLast((batch) => batch.append.length > 0)?.open === true;
+    const flags = { ...(base ? { base } : {}), ...(open ? { open } : {}) };
+    const entry: NewEntry = { id: this.entryId(), events, lines, ...flags };
+    if (base) cell.baseSize = sizeOf(lines);
+    else grow(cell, lines);
     cell.state = "busy";
     const place = this.log.append(cell.name, pos, entry);
     // A log that has it at once costs no turn of the event loop.
@@ -196,25 +257,38 @@ export class Cells {
     else this.measure(cell);
   }
 
+  /** Is it time for an entry that stands for all before it? */
   private measure(cell: Cell): void {
     const { retention, full } = this.options;
-    if (cell.events < retention.events && cell.size < retention.bytes) return;
-    cell.events = cell.size = 0;
+    const since = grownSince(cell, cell.bases.at(-1));
+    if (cell.wants === "base" || since.size < cell.baseSize * BASE_PART) return;
+    const most = { events: Math.min(BASE_EVENTS, retention.events), size: Math.min(BASE_SIZE, retention.bytes) };
+    if (since.events < most.events && since.size < most.size) return;
+    cell.wants = "base";
     full(cell.name);
   }
 
-  /** Below the snapshot before this one, so that a reader that was away for a while still finds all that it missed. */
+  /** Below the newest such entry that has as much after it as is to be kept, for readers that were away for a while. */
   private trim(cell: Cell, pos: Pos): void {
-    const { base } = cell;
-    cell.base = pos;
-    if (base !== undefined) this.log.trim(cell.name, base).catch(this.options.fault);
+    const { retention } = this.options;
+    cell.wants = undefined;
+    cell.bases.push({ pos, ...cell.grown });
+    const at = cell.bases.findLastIndex((base) => {
+      const { events, size } = grownSince(cell, base);
+      return events >= retention.events || size >= retention.bytes;
+    });
+    cell.bases.splice(0, Math.max(at, 0));
+    const [base] = cell.bases;
+    if (at === -1 || base!.trimmed) return;
+    base!.trimmed = true;
+    this.log.trim(cell.name, base!.pos).catch(this.options.fault);
   }
 
   private giveUp(cell: Cell, batches: Batch[], error: BytebotError): void {
     cell.state = "idle";
     const all = [...batches, ...cell.waiting.drain()];
-    const head = (error.data as { head?: number } | undefined)?.head;
-    if (head !== undefined) cell.pos = head;
+    // What the log has is not what the Hub has come to: it is read anew when the cell is addressed again.
+    cell.pos = undefined;
     this.options.failed(cell.name, all, error);
     this.pump(cell);
   }
@@ -225,7 +299,23 @@ function isTransient(error: unknown): boolean {
 }
 
 function fresh(name: string): Cell {
-  return { name, pos: undefined, state: "idle", waiting: new Queue(), events: 0, size: 0, base: undefined };
+  const grown = { events: 0, size: 0 };
+  return { name, pos: undefined, state: "idle", waiting: new Queue(), grown, bases: [], baseSize: 0, wants: undefined };
+}
+
+function grow({ grown }: Cell, lines: readonly string[]): void {
+  grown.events += lines.length;
+  grown.size += sizeOf(lines);
+}
+
+function sizeOf(lines: readonly string[]): number {
+  let size = 0;
+  for (const line of lines) size += line.length;
+  return size;
+}
+
+function grownSince({ grown }: Cell, base: Grown = { events: 0, size: 0 }): Grown {
+  return { events: grown.events - base.events, size: grown.size - base.size };
 }
 
 interface Joined {

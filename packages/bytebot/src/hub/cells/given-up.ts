@@ -15,27 +15,19 @@ export function giveUp(core: Core, cell: string, lost: readonly Batch[], error: 
   for (const { loop_id, scope } of lost.flatMap((batch) => batch.append)) {
     if (typeof loop_id === "string") loops.set(loop_id, String(scope));
   }
-  const unsaid = new Set(lost.flatMap((batch) => batch.effects));
-  for (const [scope, conversation] of core.conversations) {
-    if (conversation.cell !== cell) continue;
+  for (const conversation of [...core.loaded.of(cell)]) {
+    const { scope } = conversation;
     if (conversation.turn) loops.set(conversation.turn.loopId, scope);
     stopWork(core, conversation);
     answerAll(core, conversation, error);
     for (const kind of ["grace", "retry", "return"]) core.effect(scope, { type: "clear", key: `${kind}:${scope}` });
+    // What the log has of it counts: it is read when the cell is addressed again (rule LOG-4).
     conversation.turn = undefined;
     conversation.queue = [];
-    conversation.messages = [];
     conversation.calls.clear();
     conversation.questions.clear();
-    conversation.approved.clear();
-    conversation.rendered = undefined;
-    conversation.weight = undefined;
-    conversation.graceAt = undefined;
-    // What was acknowledged is in the log: the same again must not run again. The rest may come again.
-    for (const seen of conversation.seen.values())
-      seen.keep(({ answer }) => answer !== undefined && !unsaid.has(answer));
     core.settle(conversation);
-    core.dropIfEmpty(conversation);
+    core.unload(conversation);
   }
   for (const [loop_id, scope] of loops) {
     const end = { scope, loop_id, stop_reason: "error", ts: core.now };
@@ -69,7 +61,7 @@ function answerAll(core: Core, conversation: Conversation, error: BytebotError):
     core.questions.delete(id);
     core.effect(scope, { type: "clear", key: `question:${id}` });
     publish({ event_type: "input_resolved", id, outcome: "cancelled" });
-    if (asker.type === "approval") continue;
+    if (!("connection" in asker)) continue;
     fail({ ...asker, id: asker.request }, "bb_input_result", { outcome: "cancelled" });
   }
   for (const { id, requester } of [...(turn?.steers ?? []), ...queue]) {

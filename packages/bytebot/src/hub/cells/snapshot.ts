@@ -1,6 +1,8 @@
-import { tenantOf, type Event } from "../../wire/index.ts";
+import type { Event } from "../../wire/index.ts";
 import { MAX_ENTRY_EVENTS } from "../../log/index.ts";
+import { isBusy } from "../conversation.ts";
 import type { Core } from "../core.ts";
+import { toState } from "../recovery/held.ts";
 import { copyMessages } from "../turn/history.ts";
 import type { Call, Conversation, Turn } from "../state.ts";
 
@@ -9,19 +11,27 @@ const SNAPSHOT_SIZE = 1024 * 1024;
 
 /**
  * Appends what a cell has come to, so that what is below may be trimmed (rule LOG-5): its own conversation, then those
- * below it in which something goes on, then the idle ones, the newest first. Of what goes beyond an entry nothing is said.
+ * below it in which something goes on, then the idle ones, the newest first. Each as readers are shown it, and as the Hub
+ * goes on from it (rule REC-6). Of what goes beyond an entry nothing is said.
  */
 export function snapshot(core: Core, cell: string): void {
-  const active = core.active.get(tenantOf(cell)) ?? new Set();
-  const own = core.conversations.get(cell);
-  const below = [...core.conversations.values()].filter((each) => each.cell === cell && each !== own);
-  const [busy, idle] = [below.filter((each) => active.has(each)), below.filter((each) => !active.has(each)).reverse()];
+  const all = core.loaded.of(cell);
+  const own = all.filter(({ scope }) => scope === cell);
+  const below = all.filter(({ scope }) => scope !== cell);
+  const [busy, idle] = [below.filter(isBusy), below.filter((each) => !isBusy(each)).reverse()];
   const room = new Room();
-  const events = [...(own ? [own] : []), ...busy, ...idle].slice(0, MAX_ENTRY_EVENTS).map((conversation): Event => {
+  const shown = [...own, ...busy, ...idle].slice(0, MAX_ENTRY_EVENTS / 2);
+  const events = shown.flatMap((conversation): Event[] => {
+    const { scope } = conversation;
     const open = openEvents(conversation);
-    const state = { open: room.newest(open), messages: copyMessages(room.newest(conversation.messages)) };
-    const more = state.open.length < open.length || state.messages.length < conversation.messages.length;
-    return { event_type: "bb_snapshot", scope: conversation.scope, state: { ...state, more }, ts: core.now };
+    const messages = copyMessages(room.newest(conversation.messages));
+    const snapped = { open: room.newest(open), messages };
+    const more = snapped.open.length < open.length || messages.length < conversation.messages.length;
+    const state = toState(conversation, messages.length < conversation.messages.length);
+    return [
+      { event_type: "bb_snapshot", scope, state: { ...snapped, more }, ts: core.now },
+      { event_type: "bb_state", scope, state, ts: core.now },
+    ];
   });
   if (events.length > 0) core.base(cell, events);
 }

@@ -83,7 +83,7 @@ async function readOn({ log, reader, outlet, turns, show, shown, caughtUp }: Rea
 
 /** A snapshot is for those who have missed what it stands for; of a granted scope that it does not name, that something is missing. */
 function eventsOf(entry: Entry & { cell: string }, reader: Synced): [index: number, event: Event][] {
-  const events = [...entry.events.entries()];
+  const events = [...entry.events.entries()].filter(([, { event_type }]) => event_type !== "bb_state");
   if (!entry.gap) return events.filter(([, { event_type }]) => event_type !== "bb_snapshot");
   const told = new Set(events.map(([, event]) => event["scope"]));
   const untold = reader.grant.scopes.filter((scope) => cellOf(scope) === entry.cell && !told.has(scope));

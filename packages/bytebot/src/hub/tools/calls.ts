@@ -3,7 +3,7 @@ import type { Core } from "../core.ts";
 import { mayTouch } from "../grants.ts";
 import { decide } from "./policy.ts";
 import { open } from "./questions.ts";
-import { refused } from "./results.ts";
+import { askedBy, refused } from "./results.ts";
 import { checkHere, type Outcome } from "./schema.ts";
 import { asker } from "../seen.ts";
 import type { Call, Conversation, Synced, Tool } from "../state.ts";
@@ -56,7 +56,13 @@ function checked(core: Core, conversation: Conversation, call: Call, tool: Tool,
   if (decision === "allow" || isApproved(core, conversation, tool, call.input))
     return run(core, conversation, call, server);
   const approval = { name: idOf(tool), input: call.input, tool_hash: tool.hash };
-  const fields = { prompt: `Run ${approval.name}?`, options: ["once", "scope", "deny"], approval, call_id: call.id };
+  const fields = {
+    prompt: `Run ${approval.name}?`,
+    options: ["once", "scope", "deny"],
+    approval,
+    call_id: call.id,
+    ...askedBy(call),
+  };
   call.state = "asking";
   open(core, conversation, { type: "approval", call }, fields);
 }
@@ -68,12 +74,12 @@ function isCurrent(core: Core, tool: Tool): boolean {
 }
 
 /** An approval binds this tool as it is and exactly these arguments (rule POL-2). */
-function approvalKey(tool: Tool, input: unknown): string {
-  return `${tool.hash} ${canonical(input)}`;
+export function approvalKey(hash: string, input: unknown): string {
+  return `${hash} ${canonical(input)}`;
 }
 
 function isApproved(core: Core, conversation: Conversation, tool: Tool, input: unknown): boolean {
-  return core.now < (conversation.approved.get(approvalKey(tool, input)) ?? 0);
+  return core.now < (conversation.approved.get(approvalKey(tool.hash, input)) ?? 0);
 }
 
 export function approvalGiven(
@@ -85,14 +91,24 @@ export function approvalGiven(
 ): void {
   // Where its question was cancelled, the call has ended with it, or before.
   if (call.state !== "asking") return;
+  const isYes = choice === "once" || choice === "scope";
+  const why = outcome === "expired" ? "Nobody answered whether it may run." : "The person did not allow this call.";
+  if (call.held) {
+    // Asked by the Hub before this one: its tool may not be back yet.
+    const { hash = "" } = call.held;
+    if (choice === "scope") conversation.approved.set(approvalKey(hash, call.input), core.now + core.limits.approvalMs);
+    if (isYes) call.held.approved = hash;
+    else call.held.refusal = { status: "denied", why };
+    call.state = "returning";
+    return core.raise({ type: "call_returns", conversation, call });
+  }
   const tool = call.tool!;
   // What the person approved is the definition they saw.
   const server = isCurrent(core, tool) ? servedBy(core, tool.componentId, conversation.scope) : undefined;
-  if (choice === "scope") conversation.approved.set(approvalKey(tool, call.input), core.now + core.limits.approvalMs);
-  if (choice !== "once" && choice !== "scope") {
-    const why = outcome === "expired" ? "Nobody answered whether it may run." : "The person did not allow this call.";
-    refused(core, conversation, call, "denied", why);
-  } else if (server) run(core, conversation, call, server);
+  if (choice === "scope")
+    conversation.approved.set(approvalKey(tool.hash, call.input), core.now + core.limits.approvalMs);
+  if (!isYes) refused(core, conversation, call, "denied", why);
+  else if (server) run(core, conversation, call, server);
   else refused(core, conversation, call, "error", removed(call, "was asked for"));
 }
 
@@ -131,6 +147,10 @@ function runNow(core: Core, conversation: Conversation, call: Call, server: Sync
     scope,
     ...(call.loopId === undefined ? {} : { loop_id: call.loopId }),
     deadline_ts: call.deadline,
+    ...askedBy(call),
+    ...(isIdempotent(call)
+      ? { idempotent: true, component_id: call.tool!.componentId, tool_hash: call.tool!.hash }
+      : {}),
   });
   dispatch(core, conversation, call, server, request);
   core.settle(conversation);
@@ -144,6 +164,10 @@ function dispatch(core: Core, conversation: Conversation, call: Call, server: Sy
   core.effect(conversation.scope, { type: "timer", key: `call:${call.id}`, at: call.deadline! });
 }
 
+function isIdempotent({ tool }: Call): boolean {
+  return tool?.definition.annotations?.idempotent === true;
+}
+
 /** A toolsource is back: idempotent calls of its scopes that its lost link left open go out again, under the same `call_id`. */
 export function resend(core: Core, server: Synced): void {
   for (const set of core.active.values()) {
@@ -151,21 +175,46 @@ export function resend(core: Core, server: Synced): void {
       if (!mayTouch(server, conversation.scope)) continue;
       for (const call of conversation.calls.values()) {
         if (call.state !== "waiting" || call.tool?.componentId !== server.offer.componentId) continue;
-        const { id: call_id, name, input, deadline: deadline_ts } = call;
-        const request = {
-          event_type: "bb_tool_call_request",
-          call_id,
-          name,
-          input,
-          scope: conversation.scope,
-          deadline_ts,
-          ts: core.now,
-        };
-        const more = call.loopId === undefined ? {} : { loop_id: call.loopId };
-        dispatch(core, conversation, call, server, { ...request, ...more });
+        sendAgain(core, conversation, call, server);
       }
     }
   }
+}
+
+/** The same request as is in the log, with the time that is left for it. */
+function sendAgain(core: Core, conversation: Conversation, call: Call, server: Synced): void {
+  const { id: call_id, name, input, deadline: deadline_ts, loopId } = call;
+  dispatch(core, conversation, call, server, {
+    ...{
+      event_type: "bb_tool_call_request",
+      call_id,
+      name,
+      input,
+      scope: conversation.scope,
+      deadline_ts,
+      ts: core.now,
+    },
+    ...(loopId === undefined ? {} : { loop_id: loopId }),
+  });
+}
+
+/** An idempotent call that the Hub before this one had sent goes out again, where its tool is there as it was (rule REC-4). */
+export function goAgain(core: Core, conversation: Conversation, call: Call): void {
+  const { componentId = "", hash } = call.held?.again ?? {};
+  const tool = core.tools.get(componentId)?.find((each) => each.hash === hash);
+  const server = servedBy(core, componentId, conversation.scope);
+  if (!tool || !server) return;
+  call.tool = tool;
+  call.deadline = core.now + (tool.definition.timeout_ms ?? core.limits.toolMs);
+  delete call.held;
+  sendAgain(core, conversation, call, server);
+}
+
+/** What a person had approved runs, where it is still the tool that they saw. */
+export function runApproved(core: Core, conversation: Conversation, call: Call, tool: Tool, hash: string): void {
+  const server = tool.hash === hash ? servedBy(core, tool.componentId, conversation.scope) : undefined;
+  if (server) run(core, conversation, call, server);
+  else refused(core, conversation, call, "error", removed(call, "was asked for"));
 }
 
 /** The owner's or the controller's wish for a call: the Hub decides and executes as for a model's. */

@@ -105,12 +105,13 @@ export function resolve(
     scope,
     outcome,
     ...(by === undefined ? {} : { by }),
+    ...(question.asker.type === "approval" ? { choice: choiceOf(outcome, value) } : {}),
   });
   const { asker } = question;
   if (asker.type === "approval") {
-    const choice = outcome === "accepted" ? String(value) : "deny";
+    const choice = choiceOf(outcome, value);
     core.raise({ type: "approval_answered", conversation, call: asker.call, choice, outcome });
-  } else {
+  } else if (asker.type !== "gone") {
     if (asker.type === "call") resumeClock(core, conversation, asker.call);
     const answer = {
       event_type: "bb_input_result",
@@ -126,6 +127,11 @@ export function resolve(
     if (outcome === "cancelled" && !core.synced(asker.connection)) forget(conversation, asker.component, asker.request);
   }
   core.settle(conversation);
+}
+
+/** What the person decided of a call: logged, so that it holds after a restart too (rule REC-5). */
+function choiceOf(outcome: Ending, value: unknown): string {
+  return outcome === "accepted" ? String(value) : "deny";
 }
 
 function notAnswered(outcome: Ending): Record<string, unknown> {

@@ -24,8 +24,14 @@ export function refused(core: Core, conversation: Conversation, call: Call, stat
     name: call.name,
     input: call.input ?? null,
     ...loop,
+    ...askedBy(call),
   });
   end(core, conversation, call, status, [textBlock(why)], true);
+}
+
+/** Whose request a call was: after a restart of the Hub the same request is not a new one (rule REC-3). */
+export function askedBy({ requester }: Call): { from?: string; request_id?: string } {
+  return requester ? { from: requester.component, request_id: requester.id } : {};
 }
 
 export function result(core: Core, connection: Synced, event: ToolCallResult): void {
@@ -85,8 +91,9 @@ export function end(
   call.status = status;
   call.content = content;
   conversation.calls.delete(call.id);
-  if (!core.drop(call.id)) core.effect(scope, { type: "clear", key: `call:${call.id}` });
-  cancelQuestions(core, conversation, ({ asker }) => asker.type !== "context" && asker.call === call);
+  // No effect where it never ran: the two events of a refused call are one entry.
+  if (!core.drop(call.id) && call.deadline !== undefined) core.effect(scope, { type: "clear", key: `call:${call.id}` });
+  cancelQuestions(core, conversation, ({ asker }) => "call" in asker && asker.call === call);
   const event: Event = {
     event_type: "bb_tool_call_result",
     call_id: call.id,
@@ -152,8 +159,9 @@ export function linkLost(core: Core, conversation: Conversation, call: Call): vo
   lost(core, conversation, call);
 }
 
-function lost(core: Core, conversation: Conversation, call: Call): void {
-  const from = call.tool!.component;
+/** Nobody knows whether it took effect. */
+export function lost(core: Core, conversation: Conversation, call: Call): void {
+  const from = call.tool?.component ?? call.name;
   end(
     core,
     conversation,
@@ -175,7 +183,8 @@ const NOT_SENT = new Set<Call["state"]>(["checking", "asking", "queued"]);
 /** An interrupt reached this call: what has not run ends at once, what runs is asked to stop and gets its grace. */
 export function stop(core: Core, conversation: Conversation, call: Call, reason: string): void {
   if (call.stopBy !== undefined) return;
-  if (NOT_SENT.has(call.state)) return refused(core, conversation, call, "cancelled", "Interrupted before it ran.");
+  if (NOT_SENT.has(call.state) || call.held?.sent === false)
+    return refused(core, conversation, call, "cancelled", "Interrupted before it ran.");
   if (call.state !== "running") return unanswered(core, conversation, call);
   call.stopBy = core.now + core.limits.graceMs;
   cancel(core, conversation, call, reason);

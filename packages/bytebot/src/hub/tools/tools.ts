@@ -56,6 +56,7 @@ function replace(core: Core, connection: Synced, event: ToolRegister, schemas: r
     })),
   });
   core.effect(undefined, { type: "ready", to: connection.id });
+  core.raise({ type: "tools_registered" });
 }
 
 /** The plain name where it is free, else `component_name`; two that come out alike are refused (rule TOL-3). */

@@ -252,7 +252,7 @@ export function keepSeen(core: Core, conversation: Conversation, turn: Turn, pha
   return phase.blocks.filter(isKept); // which passes over holes
 }
 
-function isKept(block: Block): boolean {
+export function isKept(block: Block): boolean {
   return block.type === "thinking" ? block["signature"] !== undefined : block.type !== "tool_use";
 }
 

@@ -3,6 +3,7 @@ import {
   encloses,
   isBlank,
   type Block,
+  type Event,
   type Interrupt,
   type TurnRequest,
   type UserEvent,
@@ -20,15 +21,20 @@ export function userEvent(core: Core, connection: Synced, event: UserEvent): voi
   const conversation = core.conversation(event.scope);
   mustFitTranscript(event.content);
   if (seenBefore(core, conversation, connection, event)) return;
-  const said = event.text === undefined ? [] : [{ type: "text" as const, text: event.text }];
-  const content = event.content && event.content.length > 0 ? event.content : said;
+  const content = contentOf(event);
   if (content.every(isBlank)) {
     forget(conversation, connection.offer.componentId, event.id);
     throw new BytebotError("invalid_params", "user_event has neither text nor content: blank text counts as none");
   }
   const id = event.id ?? core.newId("e");
-  const input: Input = { id, event: { ...event, id, from: connection.offer.componentId }, content: content as Block[] };
+  const input: Input = { id, event: { ...event, id, from: connection.offer.componentId }, content };
   accept(core, connection, conversation, input, event.mode ?? "queue", event.id);
+}
+
+/** What was said: its blocks, or its text as one. */
+export function contentOf({ text, content }: Event): Block[] {
+  if (Array.isArray(content) && content.length > 0) return content as Block[];
+  return typeof text === "string" ? [{ type: "text", text }] : [];
 }
 
 /** A turn of its own for whoever asks: the owner, or a tool in a call, whose child conversation lies below its scope. */
@@ -47,6 +53,9 @@ export function turnRequest(core: Core, connection: Synced, event: TurnRequest):
     scope: event.scope,
     content,
     from: connection.offer.componentId,
+    // After a restart of the Hub the same request is not a new one (rule REC-3).
+    request_id: event.id,
+    ...(call ? { call_id: call.id } : {}),
   };
   const input: Input = {
     id: echo.id,

@@ -42,6 +42,11 @@ export function render(core: Core, conversation: Conversation, turn: Turn): bool
   return true;
 }
 
+/** The context of this app is not there yet, after a restart of the Hub. */
+export function isAwaited(core: Core, scope: string): boolean {
+  return core.isAwaiting && core.contextExpected && !core.options.contextFallback && !serving(core, "context", scope);
+}
+
 /** The Hub's defaults: the transcript as it is, every tool of the scope, the primary infer. */
 export function plainRound(core: Core, conversation: Conversation): Round {
   const offered = offeredIn(core, conversation.scope);
@@ -80,7 +85,7 @@ export function chooseInfer(core: Core, scope: string, name: string | undefined)
     ({ offer, until }) =>
       core.now < until && within(offer.scopes, scope) && (name === undefined || offer.name === name),
   );
-  if (comes) return undefined;
+  if (comes || core.isAwaiting) return undefined;
   const what = name === undefined ? "no infer component is attached" : `no infer component is named "${name}"`;
   throw new BytebotError("unavailable", `${what}: attach one with hub.attachInfer(…), or "infer" in the app file`, {
     retryable: false,

@@ -25,6 +25,7 @@ export function stopConversation(core: Core, conversation: Conversation, reason:
   waitForGrace(core, conversation);
   // A render has no effect and a pause nothing to end: neither is waited for.
   const step = turn?.phase.step;
+  if (step === "held") return core.raise({ type: "held_stopped", conversation });
   if (turn && conversation.turn === turn && step !== "inferring" && step !== "calling")
     finishStopped(core, conversation, turn);
   core.settle(conversation);
@@ -47,7 +48,7 @@ export function stopChildren(core: Core, call: Call): void {
 }
 
 /** What was not delivered returns to who sent it. */
-function giveBack(core: Core, conversation: Conversation, inputs: Input[]): void {
+export function giveBack(core: Core, conversation: Conversation, inputs: Input[]): void {
   const { scope } = conversation;
   for (const input of inputs) {
     core.append(scope, { event_type: "input_state", id: input.id, scope, fate: "returned" });
@@ -82,7 +83,7 @@ export function graceOver(core: Core, scope: string): void {
     const { request } = turn.phase;
     const error = { code: "cancelled", message: "the infer did not stop within the grace", retryable: false };
     const answer = { event_type: "bb_infer_result", in_reply_to: request, loop_id: turn.loopId, scope };
-    core.append(scope, { ...answer, success: false, error, synthetic: true });
+    core.append(scope, { ...answer, success: false, error, synthetic: true, interrupted: true });
     core.drop(request);
     finishStopped(core, conversation, turn);
   }

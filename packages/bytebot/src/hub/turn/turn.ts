@@ -2,39 +2,29 @@ import {
   BytebotError,
   tenantOf,
   type ContextRenderResult,
+  type Event,
   type InferResult,
   type StopReason,
   type WireError,
 } from "../../wire/index.ts";
 import { finished, keepSeen } from "./blocks.ts";
 import * as calls from "../tools/calls.ts";
+import { newTurn } from "../conversation.ts";
 import type { Core } from "../core.ts";
 import { mustFit, weigh } from "./fit.ts";
 import { addAssistant, addResults, addUser, copyMessages } from "./history.ts";
-import { chooseInfer, plainRound, render, renderedRound } from "./round.ts";
+import { chooseInfer, isAwaited, plainRound, render, renderedRound } from "./round.ts";
 import { reply } from "../seen.ts";
 import { originOf, toInfer } from "./shape.ts";
-import type { Conversation, Input, Phase, Round, Synced, Tool, Turn } from "../state.ts";
+import type { Asker, Conversation, Input, Phase, Round, Synced, Tool, Turn } from "../state.ts";
 import { askedOf, whyMalformed } from "./xml.ts";
 
-type ToolUse = Extract<ReturnType<typeof finished>[number], { type: "tool_use" }>;
+export type ToolUse = Extract<ReturnType<typeof finished>[number], { type: "tool_use" }>;
 
 /** All that answers one input: rounds of render, infer and tools under one `loop_id` (rules TRN-1 to TRN-9). */
 export function start(core: Core, conversation: Conversation, input: Input): void {
   const { scope } = conversation;
-  const turn: Turn = {
-    loopId: core.newId("l"),
-    input,
-    round: 0,
-    attempt: 0,
-    phase: { step: "pausing" },
-    current: undefined,
-    steers: [],
-    calls: 0,
-    lastCall: "",
-    sameCalls: 0,
-    stopping: undefined,
-  };
+  const turn = newTurn(core.newId("l"), input);
   conversation.turn = turn;
   core.settle(conversation);
   addUser(conversation.messages, input.content);
@@ -43,7 +33,7 @@ export function start(core: Core, conversation: Conversation, input: Input): voi
   nextRound(core, conversation, turn);
 }
 
-function nextRound(core: Core, conversation: Conversation, turn: Turn): void {
+export function nextRound(core: Core, conversation: Conversation, turn: Turn): void {
   for (const steer of turn.steers.splice(0)) addUser(conversation.messages, steer.content);
   turn.attempt = 0;
   attempt(core, conversation, turn, () => ask(core, conversation, turn));
@@ -51,6 +41,7 @@ function nextRound(core: Core, conversation: Conversation, turn: Turn): void {
 
 /** The context, where there is one; else the infer at once. */
 function ask(core: Core, conversation: Conversation, turn: Turn): void {
+  if (isAwaited(core, conversation.scope)) return waitForReturn(core, conversation, turn);
   if (!render(core, conversation, turn)) begin(core, conversation, turn, plainRound(core, conversation));
 }
 
@@ -93,21 +84,31 @@ function inferNow(core: Core, conversation: Conversation, turn: Turn, round: Rou
   const { scope } = conversation;
   core.budgets.check(tenantOf(scope), round.fields.model);
   const to = chooseInfer(core, scope, round.infer);
+  if (!to) return waitForReturn(core, conversation, turn);
   turn.phase = { step: "waiting" };
-  if (!to) {
-    const until = core.now + core.limits.returnMs;
-    return core.effect(scope, { type: "timer", key: `return:${scope}`, at: until });
-  }
   if (hasRoom || core.tenants.enter(conversation, "infer")) infer(core, conversation, turn, round, to);
+}
+
+function waitForReturn(core: Core, { scope }: Conversation, turn: Turn): void {
+  turn.phase = { step: "waiting" };
+  core.effect(scope, { type: "timer", key: `return:${scope}`, at: core.now + core.limits.returnMs });
 }
 
 /** What a turn waited for may be there now. `hasRoom`: it is its turn among those of its tenant. */
 export function goOnWaiting(core: Core, conversation: Conversation, hasRoom: boolean): void {
   const { turn, scope } = conversation;
-  if (!turn?.current || turn.phase.step !== "waiting") return;
-  const round = turn.current;
+  if (turn?.phase.step !== "waiting") return;
   core.effect(scope, { type: "clear", key: `return:${scope}` });
-  attempt(core, conversation, turn, () => inferNow(core, conversation, turn, round, hasRoom));
+  again(core, conversation, turn, hasRoom);
+}
+
+/** The same round once more; where what it was to send is not known, since a restart, it is rendered again. */
+export function again(core: Core, conversation: Conversation, turn: Turn, hasRoom: boolean): void {
+  const { current } = turn;
+  attempt(core, conversation, turn, () => {
+    if (current) inferNow(core, conversation, turn, current, hasRoom);
+    else ask(core, conversation, turn);
+  });
 }
 
 /** Logs that an inference starts, then asks for it. The log keeps the fact; the messages can be rendered again. */
@@ -152,6 +153,8 @@ const NO_END: WireError = {
   retryable: false,
 };
 
+const NO_REASON: WireError = { code: "internal", message: "the infer failed without a reason", retryable: false };
+
 export function inferred(
   core: Core,
   conversation: Conversation,
@@ -169,45 +172,68 @@ export function inferred(
   } catch (error) {
     wrong = BytebotError.from(error).toWire(); // whole blocks that no transcript can hold
   }
-  const { content: _, ...logged } = result;
-  core.append(scope, { ...logged, loop_id: turn.loopId, scope, round: turn.round, attempt: turn.attempt });
+  const again = ended || turn.stopping ? undefined : repeatIn(core, turn, wrong);
+  core.append(scope, concluded(turn, result, scope, ended ? undefined : wrong, again));
   if (result.usage) core.budgets.count(tenantOf(scope), turn.current?.fields.model, result.usage);
   if (turn.stopping) return finishStopped(core, conversation, turn);
-  if (!ended) return failed(core, conversation, turn, phase, wrong);
+  if (!ended) return failed(core, conversation, turn, phase, wrong, again);
   addAssistant(conversation.messages, ended);
   const uses = ended.filter((block): block is ToolUse => block.type === "tool_use");
   if (uses.length === 0) return finish(core, conversation, turn, result.stop_reason ?? "end_turn");
   call(core, conversation, turn, uses, phase.offered, result.stop_reason);
 }
 
-/** Repeats the round where the infer says that helps; the partial text is void, the next attempt says it all again. */
+/**
+ * The result as it is logged: without its content, and with what the Hub made of it, so that whoever reads the log need
+ * not know why (rule REC-2).
+ */
+function concluded(
+  turn: Turn,
+  { content: _content, ...result }: InferResult,
+  scope: string,
+  wrong: WireError | undefined,
+  again: number | undefined,
+): Event {
+  const { loopId: loop_id, round, attempt } = turn;
+  const logged: Event = { ...result, loop_id, scope, round, attempt };
+  if (turn.stopping) logged["interrupted"] = true;
+  else if (wrong || !result.success) Object.assign(logged, { success: false, error: wrong ?? NO_REASON });
+  if (again !== undefined) logged["will_retry"] = true;
+  return logged;
+}
+
+/** After how many milliseconds the round is tried once more, where the infer says that helps. */
+function repeatIn(core: Core, turn: Turn, error: WireError = NO_REASON): number | undefined {
+  const { attempts, retryMs, maxRetryMs } = core.limits;
+  const wait = error.retry_after_ms ?? retryMs * 2 ** turn.attempt;
+  return error.retryable && turn.attempt + 1 < attempts && wait <= maxRetryMs ? wait : undefined;
+}
+
+/** Repeats the round; the partial text is void, the next attempt says it all again. */
 function failed(
   core: Core,
   conversation: Conversation,
   turn: Turn,
   phase: Extract<Phase, { step: "inferring" }>,
-  error: WireError | undefined,
+  error: WireError = NO_REASON,
+  again: number | undefined,
 ): void {
-  const why = error ?? { code: "internal", message: "the infer failed without a reason", retryable: false };
-  const { attempts, retryMs, maxRetryMs } = core.limits;
-  const wait = why.retry_after_ms ?? retryMs * 2 ** turn.attempt;
-  if (why.retryable && turn.attempt + 1 < attempts && wait <= maxRetryMs) {
+  if (again !== undefined) {
     turn.phase = { step: "pausing" };
-    core.effect(conversation.scope, { type: "timer", key: `retry:${conversation.scope}`, at: core.now + wait });
+    core.effect(conversation.scope, { type: "timer", key: `retry:${conversation.scope}`, at: core.now + again });
     return;
   }
   addAssistant(conversation.messages, keepSeen(core, conversation, turn, phase));
-  finish(core, conversation, turn, "error", why);
+  finish(core, conversation, turn, "error", error);
 }
 
 /** The wait before another attempt is over. */
 export function retry(core: Core, scope: string): void {
   const conversation = core.conversations.get(scope);
   const turn = conversation?.turn;
-  if (!conversation || !turn?.current || turn.phase.step !== "pausing") return;
-  const round = turn.current;
+  if (!conversation || turn?.phase.step !== "pausing") return;
   turn.attempt++;
-  attempt(core, conversation, turn, () => inferNow(core, conversation, turn, round, false));
+  again(core, conversation, turn, false);
 }
 
 /** The infer that a turn waited for did not return. */
@@ -215,7 +241,8 @@ export function notBack(core: Core, scope: string): void {
   const conversation = core.conversations.get(scope);
   const turn = conversation?.turn;
   if (!conversation || turn?.phase.step !== "waiting") return;
-  const message = `the infer was lost and is not back within ${core.limits.returnMs / 1000} s`;
+  const who = turn.current ? "infer" : "context";
+  const message = `the ${who} was lost and is not back within ${core.limits.returnMs / 1000} s`;
   finish(core, conversation, turn, "error", { code: "unavailable", message, retryable: true });
 }
 
@@ -232,11 +259,7 @@ function call(
   const guard = loopGuard(core, turn, uses);
   const last = uses.at(-1);
   for (const [index, use] of uses.entries()) {
-    let refusal = guard;
-    if ("malformed" in use) refusal ??= whyMalformed(use);
-    if (stopReason === "max_tokens" && use === last)
-      refusal ??= "The call was cut by the token limit, so it did not run.";
-    calls.begin(core, conversation, asked[index]!, refusal);
+    calls.begin(core, conversation, asked[index]!, guard ?? refusalOf(use, use === last, stopReason));
   }
   if (guard !== undefined) {
     addResults(conversation.messages, asked);
@@ -244,19 +267,30 @@ function call(
   }
 }
 
+/** Why this call does not run as it stands, if it does not. */
+export function refusalOf(use: ToolUse, isLast: boolean, stopReason: StopReason | undefined): string | undefined {
+  if ("malformed" in use) return whyMalformed(use);
+  if (stopReason === "max_tokens" && isLast) return "The call was cut by the token limit, so it did not run.";
+  return undefined;
+}
+
 /** Why this loop goes no further, if it does not: too many calls, or the same one again and again (rule TRN-8). */
 function loopGuard(core: Core, turn: Turn, uses: ToolUse[]): string | undefined {
   const { callsPerLoop, sameCalls } = core.limits;
   for (const use of uses) {
-    const same = `${use.name} ${JSON.stringify(use.input)}`;
-    turn.sameCalls = same === turn.lastCall ? turn.sameCalls + 1 : 1;
-    turn.lastCall = same;
-    turn.calls++;
+    countCall(turn, use);
     if (turn.calls > callsPerLoop) return `the loop made more than ${callsPerLoop} tool calls`;
     if (turn.sameCalls > sameCalls)
       return `the loop made the same call "${use.name}" more than ${sameCalls} times in a row`;
   }
   return undefined;
+}
+
+export function countCall(turn: Pick<Turn, "calls" | "lastCall" | "sameCalls">, use: ToolUse): void {
+  const same = `${use.name} ${JSON.stringify(use.input)}`;
+  turn.sameCalls = same === turn.lastCall ? turn.sameCalls + 1 : 1;
+  turn.lastCall = same;
+  turn.calls++;
 }
 
 /** Called whenever a call ends: the round goes on when the last one has. */
@@ -328,18 +362,20 @@ function answerRequester(
   const { requester } = turn.input;
   if (!requester) return;
   if (requester.callId !== undefined) core.rest(requester.callId, -1);
-  const { scope } = conversation;
-  const last = copyMessages(conversation.messages).findLast((message) => message.role === "assistant");
-  const success = stopReason === "end_turn" || stopReason === "max_tokens";
+  reply(core, conversation, requester, turnResult(conversation, requester, stopReason, error));
+}
+
+/** The answer to whoever waits for the whole turn (rule TRN-12). */
+export function turnResult(
+  { messages, scope }: Conversation,
+  requester: Asker,
+  stop_reason: StopReason,
+  error?: WireError,
+): Event {
+  const last = copyMessages(messages).findLast((message) => message.role === "assistant");
+  const success = stop_reason === "end_turn" || stop_reason === "max_tokens";
   const said = last ? { content: last.content } : {};
-  const why = error ?? { code: "cancelled", message: `the turn ended: ${stopReason}`, retryable: false };
-  const answer = {
-    event_type: "bb_turn_result",
-    in_reply_to: requester.id,
-    scope,
-    success,
-    stop_reason: stopReason,
-    ...said,
-  };
-  reply(core, conversation, requester, success ? answer : { ...answer, error: why });
+  const why = error ?? { code: "cancelled", message: `the turn ended: ${stop_reason}`, retryable: false };
+  const answer = { event_type: "bb_turn_result", in_reply_to: requester.id, scope, success, stop_reason, ...said };
+  return success ? answer : { ...answer, error: why };
 }

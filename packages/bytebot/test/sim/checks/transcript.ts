@@ -47,12 +47,10 @@ export class Transcript implements Check {
 
   private readonly modes = new Map<string, string>();
 
-  /** What the log holds of each conversation since its work was last given up. */
+  /** What the log holds of each conversation: also what was said before its log refused something. */
   private inputs(): Map<string, Said[]> {
-    const { entries, gaps } = this.stage.log;
     const scopes = new Map<string, Said[]>();
-    for (const { cell, pos, events } of entries) {
-      if (gaps.get(cell)?.some((gap) => gap >= pos)) continue;
+    for (const { events } of this.stage.log.entries) {
       for (const event of events) {
         const scope = String(event["scope"]);
         const said = scopes.get(scope) ?? [];

@@ -1,0 +1,112 @@
+import { cellOf, isScope, type Event } from "../../wire/index.ts";
+import { inTime } from "../blobs/in-time.ts";
+import type { Cells } from "../cells/cells.ts";
+import { isBusy } from "../conversation.ts";
+import type { Core } from "../core.ts";
+import type { ConnectionId } from "../effects.ts";
+import { mayTouch } from "../grants.ts";
+import type { Asker, Conversation } from "../state.ts";
+import type { StepInput } from "../step-input.ts";
+import { MAX_ENTRY_EVENTS, type EventLog } from "../../log/index.ts";
+import type { Clock } from "../timers.ts";
+import { Recall } from "./recall.ts";
+
+/** What becomes of the turns that were cut off: they go on, they end as interrupted, or they wait to be told. */
+export type Recovery = "resume" | "end" | "wait";
+
+/** What may begin something in its scope, so that all that the log says of that has to be known. */
+const BEGINNING = new Set(["user_event", "interrupt", "bb_turn_request", "bb_tool_call_request", "bb_input_request"]);
+
+export interface LoadingOptions {
+  core: Core;
+  cells: Cells;
+  log: EventLog;
+  clock: Clock;
+  how: Recovery;
+  input: (input: StepInput) => void;
+  report: (line: string) => void;
+}
+
+/** Reads cells from the log: those where a Hub was cut off before the first event, the others as they are addressed. */
+export class Loading {
+  private readonly options: LoadingOptions;
+  private readonly under = new Map<string, Promise<void>>();
+  /** Their log refused something that readers were told the end of: the log is told it too. */
+  private readonly failed = new Set<string>();
+  /** held: nothing goes on before `goOn`, so that components can come back first. */
+  private state: "held" | "open" = "open";
+
+  constructor(options: LoadingOptions) {
+    this.options = options;
+  }
+
+  /** Resolves when the cell of this event is known; undefined: at once. Rejects where its log cannot be read. */
+  before(from: ConnectionId, event: Event): Promise<void> | undefined {
+    const { core } = this.options;
+    const { event_type, scope } = event;
+    if (!BEGINNING.has(event_type) || !isScope(scope)) return undefined;
+    const connection = core.synced(from);
+    if (!connection || !mayTouch(connection, scope)) return undefined;
+    return this.cell(cellOf(scope));
+  }
+
+  /** The cells in which something was under way: known from here on, and held until `goOn`. */
+  async restore(): Promise<void> {
+    this.state = "held";
+    for await (const cell of this.options.log.unfinished()) {
+      await this.cell(cell)?.catch((error: unknown) => {
+        this.options.report(`cell "${cell}" was cut off and cannot be gone on with: ${String(error)}`);
+      });
+    }
+  }
+
+  /** What was held goes on, or ends, or waits; so does what is read from here on. */
+  goOn(): void {
+    this.state = "open";
+    this.resume("*");
+  }
+
+  /** The log refused an entry of this cell: what it has is read anew when the cell is addressed again. */
+  refused(cell: string): void {
+    this.failed.add(cell);
+  }
+
+  private cell(name: string): Promise<void> | undefined {
+    if (this.options.cells.isLoaded(name)) return undefined;
+    const under = this.under.get(name);
+    if (under) return under;
+    const loading = this.load(name).finally(() => this.under.delete(name));
+    this.under.set(name, loading);
+    return loading;
+  }
+
+  private async load(name: string): Promise<void> {
+    const { core, cells, input } = this.options;
+    const entries = await inTime(this.options.clock, cells.read(name), "the log");
+    const recall = new Recall(core.limits.approvalMs);
+    for (const { pos, events } of entries) {
+      for (const [index, event] of events.entries()) recall.add(event, pos * MAX_ENTRY_EVENTS + index);
+    }
+    // At once: whoever looks finds either nothing of the cell, or all.
+    cells.opened(name, entries);
+    const conversations = [...recall.conversations.values()];
+    input({ type: "restore", conversations });
+    const hasFailed = this.failed.delete(name);
+    if (!conversations.some(isBusy)) return;
+    if (hasFailed) {
+      for (const asker of conversations.flatMap(askersOf)) asker.told = true;
+      input({ type: "resume", scope: name, how: "end" });
+    } else if (this.state === "open") this.resume(name);
+  }
+
+  private resume(scope: string): void {
+    const { how, input } = this.options;
+    if (how !== "wait") input({ type: "resume", scope, how });
+  }
+}
+
+/** Whoever waits for something that goes on. */
+function askersOf({ turn, queue, calls }: Conversation): Asker[] {
+  const inputs = turn ? [turn.input, ...turn.steers, ...queue] : queue;
+  return [...inputs, ...calls.values()].flatMap(({ requester }) => requester ?? []);
+}
