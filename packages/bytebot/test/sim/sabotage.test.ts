@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { suite, test } from "node:test";
 import { sabotages } from "./sabotages.ts";
 
-const SEEDS = "200";
+const SEEDS = "400";
 
 /** Runs seeds in a process whose Hub lacks this rule; answers what it printed. */
 function seedsWithout(name: string): Promise<{ code: number; output: string }> {
