@@ -1,4 +1,4 @@
-import { decode, wide, type BlobBlock, type Event } from "../wire/index.ts";
+import { BytebotError, decode, wide, type BlobBlock, type Event } from "../wire/index.ts";
 import { fits, linesOf } from "./size.ts";
 import type { Entry, EventLog, NewEntry, Place } from "./log.ts";
 
@@ -32,8 +32,28 @@ export function withLargeEvents(log: EventLog): EventLog {
   };
   const restore = async <E extends Entry>(cell: string, entry: E): Promise<E> => {
     if (!entry.events.some((event) => "stored" in event)) return entry;
-    const events = await Promise.all(entry.events.map((event) => get(log, cell, event)));
-    return { ...entry, events };
+    try {
+      const events = await Promise.all(entry.events.map((event) => get(log, cell, event)));
+      return { ...entry, events };
+    } catch (error) {
+      await mustBeKept(cell, entry, error);
+      throw error;
+    }
+  };
+  /** Trimmed between the reading of an entry and of its blobs: `cursor_expired`, as if it had been gone before. */
+  const mustBeKept = async (cell: string, { pos }: Entry, error: unknown): Promise<void> => {
+    if (!(error instanceof BytebotError) || error.code !== "not_found") return;
+    for await (const _ of log.read(cell, pos - 1)) return;
+  };
+  /** All but what was trimmed while it was read: its cell's base, which says so, comes later. */
+  const kept = async function* (entries: AsyncIterable<Entry & { cell: string }>) {
+    for await (const entry of entries) {
+      const whole = await restore(entry.cell, entry).catch((error: unknown) => {
+        if (error instanceof BytebotError && error.code === "cursor_expired") return undefined;
+        throw error;
+      });
+      if (whole) yield whole;
+    }
   };
   return {
     get end() {
@@ -49,15 +69,11 @@ export function withLargeEvents(log: EventLog): EventLog {
     async *read(cell, after) {
       for await (const entry of log.read(cell, after)) yield await restore(cell, entry);
     },
-    async *readAll(after, scopes) {
-      for await (const entry of log.readAll(after, scopes)) yield await restore(entry.cell, entry);
-    },
+    readAll: (after, scopes) => kept(log.readAll(after, scopes)),
     async *readBack(cell, from) {
       for await (const entry of log.readBack(cell, from)) yield await restore(cell, entry);
     },
-    async *tail(cursors, signal) {
-      for await (const entry of log.tail(cursors, signal)) yield await restore(entry.cell, entry);
-    },
+    tail: (cursors, signal) => kept(log.tail(cursors, signal)),
     head: async (cell) => {
       const entry = await log.head(cell);
       return entry && restore(cell, entry);

@@ -4,12 +4,15 @@ import { dirname } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { BytebotError } from "../../wire/index.ts";
 import { sqliteCode } from "./errors.ts";
+import { pragma } from "./schema.ts";
 
-interface Owner {
+export interface Owner {
   generation: number;
   pid: number;
   host: string;
   since: number;
+  /** As its connection has it: 2 is FULL, 1 NORMAL. */
+  synchronous: number;
 }
 
 /**
@@ -34,35 +37,37 @@ export function lock(file: string): DatabaseSync {
 
 /** For the user's eyes alone, and before SQLite has it open. Throws `not_found` where there is no such folder. */
 export function createPrivate(path: string, file: string): void {
-  if (!existsSync(dirname(path)))
-    throw new BytebotError(
-      "not_found",
-      `the log ${file}: there is no folder ${dirname(path)}: make it, or name another`,
-    );
-  if (existsSync(path)) return;
   try {
+    statSync(dirname(path));
+    if (existsSync(path)) return;
     closeSync(openSync(path, "wx", 0o600));
   } catch (error) {
     const { code, message } = error as NodeJS.ErrnoException;
     // Somebody else was faster.
     if (code === "EEXIST") return;
+    if (code === "ENOENT")
+      throw new BytebotError(
+        "not_found",
+        `the log ${file}: there is no folder ${dirname(path)}: make it, or name another`,
+      );
     const options = { retryable: true, cause: error };
-    throw new BytebotError("unavailable", `the log ${file} cannot be made: ${message}`, options);
+    throw new BytebotError("unavailable", `the log ${file} cannot be opened or made: ${message}`, options);
   }
 }
 
 /** The next owner. Inside a transaction. */
 export function take(db: DatabaseSync): number {
-  db.prepare("UPDATE lease SET generation = generation + 1, pid = ?, host = ?, since = ?").run(
+  db.prepare("UPDATE lease SET generation = generation + 1, pid = ?, host = ?, since = ?, synchronous = ?").run(
     process.pid,
     hostname(),
     Date.now(),
+    pragma(db, "synchronous"),
   );
   return ownerIn(db).generation;
 }
 
 export function ownerIn(db: DatabaseSync): Owner {
-  return db.prepare("SELECT generation, pid, host, since FROM lease").get() as unknown as Owner;
+  return db.prepare("SELECT generation, pid, host, since, synchronous FROM lease").get() as unknown as Owner;
 }
 
 /** The file that a path names: another one has another. */

@@ -176,7 +176,7 @@ export class Reading {
   }
 
   private toEntry(row: EntryRow): Placed {
-    const { cell, number, pos, id, at, base, open, oldest, refs } = row;
+    const { cell, number, pos, id, at, base, open, oldest } = row;
     if (checksumOf(row) !== row.checksum) throw damaged(`the entry ${pos} of cell "${cell}"`, this.db.file);
     return {
       cell,
@@ -185,7 +185,6 @@ export class Reading {
       pos,
       cursor: this.cursorOf(number),
       at,
-      ...(refs === null ? {} : { refs: JSON.parse(refs) as string[] }),
       ...(base === 1 ? { base: true as const } : {}),
       ...(open === 1 ? { open: true as const } : {}),
       // Positions begin with 1: one that is the oldest and is not 1 has had others before it.

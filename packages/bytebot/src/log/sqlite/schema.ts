@@ -19,7 +19,8 @@ export const steps: readonly ((db: DatabaseSync) => void)[] = [
         generation INTEGER NOT NULL,    -- one more with each owner: an older one writes nothing any more
         pid INTEGER NOT NULL,
         host TEXT NOT NULL,
-        since INTEGER NOT NULL
+        since INTEGER NOT NULL,
+        synchronous INTEGER NOT NULL    -- of its connection: 2 is FULL, 1 NORMAL
       );
       CREATE TABLE cells (
         id INTEGER PRIMARY KEY,
@@ -77,7 +78,7 @@ export const steps: readonly ((db: DatabaseSync) => void)[] = [
     `);
     const name = `s${randomBytes(6).toString("hex")}`;
     db.prepare("INSERT INTO log (id, name, created_at) VALUES (1, ?, ?)").run(name, Date.now());
-    db.exec("INSERT INTO lease (id, generation, pid, host, since) VALUES (1, 0, 0, '', 0)");
+    db.exec("INSERT INTO lease (id, generation, pid, host, since, synchronous) VALUES (1, 0, 0, '', 0, 0)");
   },
 ];
 
