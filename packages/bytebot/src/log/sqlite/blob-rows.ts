@@ -1,6 +1,9 @@
 import { createHash } from "node:crypto";
 import type { DatabaseSync } from "node:sqlite";
-import { BytebotError, PART_BYTES, tenantOf, type BlobBlock } from "../../wire/index.ts";
+import { BytebotError } from "../../wire/errors.ts";
+import type { BlobBlock } from "../../wire/index.ts";
+import { PART_BYTES } from "../../wire/limits.ts";
+import { tenantOf } from "../../wire/scope.ts";
 import { crc32 } from "./checksum.ts";
 import type { Job } from "./jobs.ts";
 

@@ -1,5 +1,5 @@
 import type { DatabaseSync } from "node:sqlite";
-import { BytebotError } from "../../wire/index.ts";
+import { BytebotError } from "../../wire/errors.ts";
 import { CellRows } from "./cell-rows.ts";
 import { checksumOf } from "./checksum.ts";
 import type { Job, Results } from "./jobs.ts";

@@ -1,4 +1,4 @@
-import { BytebotError, type WireError } from "../../wire/index.ts";
+import { BytebotError, type WireError } from "../../wire/errors.ts";
 
 /** Result codes of SQLite, without their extension. */
 const [BUSY, LOCKED, NOMEM, READONLY, IOERR, CORRUPT, FULL, CANTOPEN, NOTADB] = [5, 6, 7, 8, 10, 11, 13, 14, 26];

@@ -2,7 +2,7 @@ import { existsSync, openSync, closeSync, statSync } from "node:fs";
 import { hostname } from "node:os";
 import { dirname } from "node:path";
 import { DatabaseSync } from "node:sqlite";
-import { BytebotError } from "../../wire/index.ts";
+import { BytebotError } from "../../wire/errors.ts";
 import { sqliteCode } from "./errors.ts";
 import { pragma } from "./schema.ts";
 

@@ -1,6 +1,6 @@
 import type { DatabaseSync } from "node:sqlite";
 import { randomBytes } from "node:crypto";
-import { BytebotError } from "../../wire/index.ts";
+import { BytebotError } from "../../wire/errors.ts";
 
 /** "bbot": says to whom an SQLite file belongs, in its header. */
 export const APPLICATION_ID = 0x62626f74;

@@ -6,6 +6,8 @@ import { weightOf, type Answer, type Job, type Opened, type Results, type Said, 
 
 /** What may wait for the disk, in bytes: more is refused, to be repeated. */
 const MAX_WAITING_BYTES = 64 * 1024 * 1024;
+/** Of one turn of the event loop: that many are sent before it is over, so that both threads have work. */
+const AT_ONCE = 64;
 /** Without an answer the outcome is unknown: whoever waits may ask again. */
 const ANSWER_MS = 30_000;
 const START_MS = 30_000;
@@ -66,16 +68,19 @@ export class WriterThread {
     const { promise, resolve, reject } = Promise.withResolvers<Results[J["do"]]>();
     this.waitingBytes += bytes;
     this.queue.push({ job, bytes, resolve, reject });
-    if (!this.isFlushing) {
+    if (this.queue.length >= AT_ONCE) this.flush();
+    else if (!this.isFlushing) {
       this.isFlushing = true;
       // After all that this turn of the event loop has still to say.
-      process.nextTick(() => this.flush());
+      process.nextTick(() => {
+        this.isFlushing = false;
+        this.flush();
+      });
     }
     return promise;
   }
 
   private flush(): void {
-    this.isFlushing = false;
     if (this.queue.length === 0 || this.starting) return;
     if (!this.worker) {
       this.start().then(

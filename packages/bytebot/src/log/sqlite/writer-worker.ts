@@ -3,7 +3,10 @@ import { toLogError } from "./errors.ts";
 import { weightOf, type Job, type Said, type WriterOptions } from "./jobs.ts";
 import { Writer } from "./writer.ts";
 
-/** The thread that writes: where a disk may be slow, and nobody else waits for it. */
+/**
+ * The thread that writes: where a disk may be slow, and nobody else waits for it. It and what it imports take single
+ * files of wire/: with all schemas, a start takes thrice as long.
+ */
 
 /** What one transaction takes at most, in bytes: whoever comes later shares the next. */
 const BATCH_BYTES = 8 * 1024 * 1024;

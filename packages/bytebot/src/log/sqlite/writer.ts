@@ -7,7 +7,7 @@ import type { Answer, Job, Opened, WriterOptions } from "./jobs.ts";
 import { weightOf } from "./jobs.ts";
 import { identityOf, lock, lost, ownerIn, replaced, take } from "./lease.ts";
 import { pragma } from "./schema.ts";
-import { BytebotError } from "../../wire/index.ts";
+import { BytebotError } from "../../wire/errors.ts";
 
 /** Written since the last checkpoint, about, in bytes: then the next one comes. */
 const CHECKPOINT_BYTES = 4 * 1024 * 1024;
