@@ -6,7 +6,7 @@ const REMEMBERED = 10_000;
 /** Where a cell stands. */
 export interface CellRow {
   readonly id: number;
-  /** Position of its newest entry, 0: none. */
+  /** Position of its newest entry; below its base where there is none. */
   head: number;
   /** Since its beginning. */
   events: number;
@@ -20,7 +20,7 @@ export class CellRows {
 
   constructor(db: DatabaseSync) {
     this.sql = {
-      find: db.prepare("SELECT id, open FROM cells WHERE name = ?"),
+      find: db.prepare("SELECT id, base, open FROM cells WHERE name = ?"),
       head: db.prepare("SELECT pos, event_total AS events FROM entries WHERE cell = ? ORDER BY pos DESC LIMIT 1"),
       add: db.prepare("INSERT INTO cells (name, base, open) VALUES (?, 1, 0)"),
       open: db.prepare("UPDATE cells SET open = ? WHERE id = ?"),
@@ -31,10 +31,11 @@ export class CellRows {
   find(name: string): CellRow | undefined {
     const known = this.known.get(name);
     if (known) return known;
-    const row = this.sql.find.get(name) as { id: number; open: number } | undefined;
+    const row = this.sql.find.get(name) as { id: number; base: number; open: number } | undefined;
     if (!row) return undefined;
     const newest = this.sql.head.get(row.id) as { pos: number; events: number } | undefined;
-    return this.remember(name, { ...row, head: newest?.pos ?? 0, events: newest?.events ?? 0 });
+    const { id, base, open } = row;
+    return this.remember(name, { id, open, head: newest?.pos ?? base - 1, events: newest?.events ?? 0 });
   }
 
   add(name: string): CellRow {
@@ -55,8 +56,10 @@ export class CellRows {
     this.sql.open.run(open, cell.id);
   }
 
-  rebase({ id }: CellRow, base: number): void {
-    this.sql.base.run(base, id);
+  /** What is below this position is gone. */
+  rebase(cell: CellRow, base: number): void {
+    this.sql.base.run(base, cell.id);
+    cell.head = Math.max(cell.head, base - 1);
   }
 
   /** What is in the file counts. */

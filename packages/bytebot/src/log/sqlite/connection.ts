@@ -57,7 +57,8 @@ export class ReadConnection {
     if (this.db) return this.db;
     const db = new DatabaseSync(this.file, { readOnly: true, timeout: BUSY_MS });
     try {
-      checkVersion(db, this.file);
+      if (checkVersion(db, this.file) === 0)
+        throw new BytebotError("unavailable", `${this.file} is empty, and no log yet`);
     } catch (error) {
       db.close();
       throw error;

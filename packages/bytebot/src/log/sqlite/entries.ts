@@ -36,7 +36,7 @@ export class EntryRows {
     this.next = endOf(db) + 1;
   }
 
-  append({ cell: name, expected, id, events, eventCount, refs, base, open }: Append): Results["append"] {
+  append({ cell: name, expected, id, events, eventCount, refs, base, open, at }: Append): Results["append"] {
     const { sql, cells } = this;
     const cell = cells.find(name);
     const head = cell?.head ?? 0;
@@ -53,7 +53,7 @@ export class EntryRows {
     const row = {
       pos: head + 1,
       id,
-      at: Date.now(),
+      at: at ?? Date.now(),
       base: base ? 1 : 0,
       open: open ? 1 : 0,
       refs: refs ? JSON.stringify(refs) : null,
@@ -76,6 +76,12 @@ export class EntryRows {
       checksumOf(row),
     );
     return [row.pos, number];
+  }
+
+  /** A cell without entries goes on from this position: what was before it is elsewhere. */
+  begin({ cell: name, pos }: Extract<Job, { do: "begin" }>): undefined {
+    const cell = this.cells.find(name) ?? this.cells.add(name);
+    if (!this.sql.id.get(cell.id, cell.head)) this.cells.rebase(cell, pos);
   }
 
   trim({ cell: name, base }: Trim): undefined {

@@ -26,12 +26,16 @@ export type Job =
       refs: readonly string[] | undefined;
       base: boolean;
       open: boolean;
+      /** Default: now. */
+      at: number | undefined;
     }
+  | { do: "begin"; cell: string; pos: Pos }
   | { do: "trim"; cell: string; base: Pos }
   | { do: "put"; cell: string; bytes: Uint8Array }
   | { do: "write"; cell: string; upload: number; bytes: Uint8Array }
   | { do: "keep"; cell: string; upload: number; ref: string; mimeType: string; size: number; counted: number }
   | { do: "discard"; upload: number }
+  | { do: "shrink" }
   | { do: "close" };
 
 /** What each answers. An append's is its position and its number; a "keep"'s whether the blob is new. */
@@ -42,6 +46,8 @@ export interface Results {
   write: undefined;
   keep: boolean;
   discard: undefined;
+  begin: undefined;
+  shrink: undefined;
   close: undefined;
 }
 

@@ -3,7 +3,6 @@ import { SqliteBlobs } from "./blobs.ts";
 import { ReadConnection } from "./connection.ts";
 import type { WriterOptions } from "./jobs.ts";
 import { SqliteLog } from "./log.ts";
-import { Reading } from "./reading.ts";
 import { WriterThread } from "./thread.ts";
 
 /** See `openSqliteLog`. */
@@ -15,7 +14,7 @@ export async function openLog(
   await thread.start();
   try {
     const db = new ReadConnection(options.file);
-    return { log: new SqliteLog(thread, new Reading(db)), blobs: new SqliteBlobs(thread, db, quota) };
+    return { log: new SqliteLog(thread, db), blobs: new SqliteBlobs(thread, db, quota) };
   } catch (error) {
     await thread.close();
     throw error;

@@ -109,7 +109,7 @@ export class Writer {
       return within(db, () => {
         if ((generation.get() as { generation: number }).generation !== this.generation)
           throw lost(file, ownerIn(db), this.generation);
-        return jobs.map((job) => answer(job, entries, blobs));
+        return jobs.map((job) => answer(job, { db, entries, blobs }));
       });
     } catch (error) {
       this.uploads.clear();
@@ -157,19 +157,23 @@ function within<T>(db: DatabaseSync, work: () => T): T {
 }
 
 /** A refusal concerns its job alone; what the engine throws, all of them. */
-function answer(job: Job, entries: EntryRows, blobs: BlobRows): Answer {
+function answer(job: Job, rows: Rows): Answer {
   try {
-    return { value: perform(job, entries, blobs) };
+    return { value: perform(job, rows) };
   } catch (error) {
     if (error instanceof BytebotError) return { error: error.toWire() };
     throw error;
   }
 }
 
-function perform(job: Job, entries: EntryRows, blobs: BlobRows) {
+type Rows = Pick<Connection, "db" | "entries" | "blobs">;
+
+function perform(job: Job, { db, entries, blobs }: Rows) {
   switch (job.do) {
     case "append":
       return entries.append(job);
+    case "begin":
+      return entries.begin(job);
     case "trim":
       return entries.trim(job);
     case "put":
@@ -180,6 +184,8 @@ function perform(job: Job, entries: EntryRows, blobs: BlobRows) {
       return blobs.keep(entries.cells.ensure(job.cell), job);
     case "discard":
       return blobs.discard(job.upload);
+    case "shrink":
+      return db.exec("PRAGMA incremental_vacuum") as undefined;
     case "close":
       return undefined;
   }

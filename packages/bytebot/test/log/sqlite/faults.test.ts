@@ -24,7 +24,7 @@ function problems(file: string): string[] {
   return [...verifySqlite(file)].map(({ where, what }) => `${where}: ${what}`);
 }
 
-test("a full disk refuses what does not fit, keeps what was acknowledged, and takes more when there is room (LOG-7)", async () => {
+test("a full disk refuses what does not fit, keeps what was acknowledged, and takes more when there is room (DUR-1)", async () => {
   const file = freshFile();
   const { log } = await openSqliteLog({ file, maxBytes: 1_000_000 });
   const { count, error } = await fill(log, "u");
@@ -38,7 +38,7 @@ test("a full disk refuses what does not fit, keeps what was acknowledged, and ta
   assert.deepEqual(problems(file), []);
 });
 
-test("a disk that fails refuses appends, and takes them again without a restart, with nothing lost or twice (LOG-7)", async () => {
+test("a disk that fails refuses appends, and takes them again without a restart, with nothing lost or twice (DUR-1)", async () => {
   const file = freshFile();
   // No file of this process grows beyond a limit that can be lifted from outside.
   const owner = await new Owner(file, { through: ["prlimit", "--fsize=300000:unlimited"] }).opened();
@@ -77,7 +77,7 @@ test("a file or folder that this user may not write is refused with what to do",
   chmodSync(folder, 0o755);
 });
 
-test("a log whose last commits were torn off opens with all before them, and goes on (LOG-7)", async () => {
+test("a log whose last commits were torn off opens with all before them, and goes on (DUR-1)", async () => {
   const file = freshFile();
   const owner = await new Owner(file).opened();
   for (let n = 0; n < 20; n++) await owner.append("u", n, `a${n}`);
@@ -96,7 +96,7 @@ test("a log whose last commits were torn off opens with all before them, and goe
   assert.deepEqual(problems(file), []);
 });
 
-test("bytes that flipped in an event or a blob are found when they are read, by cell and place, and nothing else suffers (LOG-9)", async () => {
+test("bytes that flipped in an event or a blob are found when they are read, by cell and place, and nothing else suffers (DUR-3)", async () => {
   const file = freshFile();
   const opened = await openSqliteLog({ file });
   const log = withLargeEvents(opened.log);
@@ -135,7 +135,7 @@ test("bytes that flipped in an event or a blob are found when they are read, by 
   assert.equal(found.length, 3, found.join("\n"));
 });
 
-test("verify says what is wrong with a file that somebody changed: holes, counts, missing blobs, lost rows (LOG-9)", async () => {
+test("verify says what is wrong with a file that somebody changed: holes, counts, missing blobs, lost rows (DUR-3)", async () => {
   const file = freshFile();
   const log = withLargeEvents((await openSqliteLog({ file })).log);
   for (let n = 0; n < 6; n++) await log.append("u", n, entry(`a${n}`, `text ${n}`));
@@ -166,7 +166,7 @@ test("verify says what is wrong with a file that somebody changed: holes, counts
   }
 });
 
-test("pages that were overwritten never pass for text, wherever they are, and a log that opens says what it has lost (LOG-9)", async () => {
+test("pages that were overwritten never pass for text, wherever they are, and a log that opens says what it has lost (DUR-3)", async () => {
   const file = freshFile();
   const { log } = await openSqliteLog({ file });
   for (let cell = 0; cell < 3; cell++)

@@ -7,7 +7,7 @@ import { Owner } from "./owner.ts";
 
 const ROUNDS = 6;
 
-test("a Hub that is killed at any moment loses nothing that it acknowledged, and no chain has a fork or a hole (LOG-7)", async () => {
+test("a Hub that is killed at any moment loses nothing that it acknowledged, and no chain has a fork or a hole (DUR-1)", async () => {
   const file = freshFile();
   const acknowledged = new Map<string, number>();
   for (let round = 0; round < ROUNDS; round++) {

@@ -6,7 +6,7 @@ import { openSqliteLog } from "../../../src/log/index.ts";
 import { entry, freshFile, texts } from "./files.ts";
 import { Owner } from "./owner.ts";
 
-test("a second Hub on a file is told who has it, from another process and in the same one, and the first goes on (LOG-8)", async () => {
+test("a second Hub on a file is told who has it, from another process and in the same one, and the first goes on (DUR-2)", async () => {
   const file = freshFile();
   const first = await new Owner(file).opened();
   const who = new RegExp(`in use by process ${first.child.pid} on ${hostname()} since 20.*End that one, or give`);
@@ -21,7 +21,7 @@ test("a second Hub on a file is told who has it, from another process and in the
   await log.close();
 });
 
-test("after a kill -9 the next Hub has the file at once (LOG-8)", async () => {
+test("after a kill -9 the next Hub has the file at once (DUR-2)", async () => {
   const file = freshFile();
   for (let round = 0; round < 3; round++) {
     const owner = await new Owner(file).opened();
@@ -33,7 +33,7 @@ test("after a kill -9 the next Hub has the file at once (LOG-8)", async () => {
   await log.close();
 });
 
-test("an owner that lost its lock and does not know it writes nothing any more, and says who has the file (LOG-8)", async () => {
+test("an owner that lost its lock and does not know it writes nothing any more, and says who has the file (DUR-2)", async () => {
   const file = freshFile();
   const old = await new Owner(file).opened();
   assert.equal(await old.append("u", 0, "a"), "a 1");
@@ -51,7 +51,7 @@ test("an owner that lost its lock and does not know it writes nothing any more, 
   await old.end();
 });
 
-test("a file that was restored over an owner's is not written by it: what it would acknowledge, nobody would find (LOG-8)", async () => {
+test("a file that was restored over an owner's is not written by it: what it would acknowledge, nobody would find (DUR-2)", async () => {
   const file = freshFile();
   await (await openSqliteLog({ file })).log.close();
   copyFileSync(file, `${file}.copy`);

@@ -49,7 +49,7 @@ test("the file is one that any SQLite tool reads, and for its owner's eyes alone
   assert.equal(statSync(`${file}-wal`, { throwIfNoEntry: false }), undefined, "closed, it is one file");
 });
 
-test("commits are FULL unless NORMAL was asked for, as the connection that writes says itself (LOG-7)", async () => {
+test("commits are FULL unless NORMAL was asked for, as the connection that writes says itself (DUR-1)", async () => {
   const full = await openSqliteLog({ file: freshFile() });
   assert.equal(full.log.synchronous, 2);
   await full.log.close();
