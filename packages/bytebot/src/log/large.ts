@@ -7,19 +7,6 @@ const INLINE_BYTES = 64 * 1024;
 
 /** Any event fits: a large one is kept as a blob of its cell, and comes back whole when read. */
 export function withLargeEvents(log: EventLog): EventLog {
-  const put = async (cell: string, entry: NewEntry, lines: readonly string[]): Promise<NewEntry> => {
-    const room = INLINE_BYTES / lines.length;
-    const refs: string[] = [];
-    const events: Event[] = [];
-    for (const [index, event] of entry.events.entries()) {
-      const line = lines[index]!;
-      const stored = fits([line], room) ? undefined : await log.putBlob(cell, Buffer.from(line));
-      if (stored) refs.push(stored.ref);
-      events.push(stored ? { event_type: event.event_type, stored } : event);
-    }
-    const { lines: _, ...rest } = entry;
-    return { ...rest, events, refs };
-  };
   let waited = 0;
   /** The order of commits holds on the way back: while somebody waits for a place, all wait, on the same way. */
   const wait = (append: () => Promise<Place>): Promise<Place> => {
@@ -62,7 +49,7 @@ export function withLargeEvents(log: EventLog): EventLog {
     append: (cell, expected, entry) => {
       const lines = linesOf(entry);
       if (!fits(lines, INLINE_BYTES))
-        return wait(async () => log.append(cell, expected, await put(cell, entry, lines)));
+        return wait(async () => log.append(cell, expected, await withoutLarge(log, cell, entry)));
       const place = log.append(cell, expected, entry.lines ? entry : { ...entry, lines });
       return waited === 0 ? place : wait(async () => place);
     },
@@ -85,6 +72,23 @@ export function withLargeEvents(log: EventLog): EventLog {
     getBlob: (cell, ref) => log.getBlob(cell, ref),
     close: () => log.close(),
   };
+}
+
+/** The entry with its large events put beside it. */
+export async function withoutLarge(log: EventLog, cell: string, entry: NewEntry): Promise<NewEntry> {
+  const lines = linesOf(entry);
+  if (fits(lines, INLINE_BYTES)) return { ...entry, lines };
+  const room = INLINE_BYTES / lines.length;
+  const refs: string[] = [];
+  const events: Event[] = [];
+  for (const [index, event] of entry.events.entries()) {
+    const line = lines[index]!;
+    const stored = fits([line], room) ? undefined : await log.putBlob(cell, Buffer.from(line));
+    if (stored) refs.push(stored.ref);
+    events.push(stored ? { event_type: event.event_type, stored } : event);
+  }
+  const { lines: _, ...rest } = entry;
+  return { ...rest, events, refs };
 }
 
 async function get(log: EventLog, cell: string, event: Event): Promise<Event> {

@@ -31,3 +31,11 @@ export function* piecesOf(db: ReadConnection, { id, cell, ref, size }: BlobRow):
     yield piece.bytes;
   }
 }
+
+const NEXT =
+  "SELECT blobs.id AS id, name AS cell, ref, size, mime_type AS mimeType FROM blobs JOIN cells ON cells.id = blobs.cell WHERE blobs.id > ? AND use = 'content' AND ref IS NOT NULL ORDER BY blobs.id LIMIT 1";
+
+/** All that components put. */
+export function* contentOf(db: ReadConnection): Generator<BlobRow> {
+  for (let blob = db.get<BlobRow>(NEXT, 0); blob; blob = db.get<BlobRow>(NEXT, blob.id)) yield blob;
+}

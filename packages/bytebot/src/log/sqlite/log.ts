@@ -35,8 +35,9 @@ export class SqliteLog extends SqliteReader {
 
   /** As it was in another log: `at` in milliseconds since 1970. Of a cell without entries it may be any position's. */
   async restore(cell: string, pos: Pos, at: number, entry: NewEntry): Promise<Place> {
-    await this.thread.post({ do: "begin", cell, pos });
-    return this.write(cell, pos - 1, entry, at);
+    // One after the other, and nothing between them.
+    const both = [this.thread.post({ do: "begin", cell, pos }), this.write(cell, pos - 1, entry, at)] as const;
+    return (await Promise.all(both))[1];
   }
 
   override async trim(cell: string, base: Pos): Promise<void> {
