@@ -8,8 +8,13 @@ import { merged } from "./merge.ts";
 import { pace } from "./pace.ts";
 import { rangesOf } from "./ranges.ts";
 
-/** A reader of few cells goes from one to the next; one of more passes over those that it does not want. */
-const FEW_CELLS = 256;
+/** A reader of few cells goes from one to the next; one of more, or of a short way, passes over those it does not want. */
+const FEW_CELLS = 64;
+const FEW_ENTRIES = 1000;
+/** So many are looked at to find those few. */
+const MANY_CELLS = 10_000;
+/** Cells of which a reader remembers whether it wants them. */
+const REMEMBERED = 10_000;
 const PAGE = 100;
 
 const ROW =
@@ -17,7 +22,10 @@ const ROW =
 const AFTER = `${ROW} WHERE entries.cell = ? AND pos > ? ORDER BY pos LIMIT 1`;
 const BELOW = `${ROW} WHERE entries.cell = ? AND pos < ? ORDER BY pos DESC LIMIT 1`;
 const NUMBERED = `${ROW} WHERE number = ?`;
-const NEXT = `${ROW} WHERE number > ? ORDER BY number LIMIT 1`;
+const NEXT = `${ROW} WHERE number > ? AND number <= ? ORDER BY number LIMIT 1`;
+const NUMBERS = `SELECT number, cell FROM entries WHERE number > ? AND number <= ? ORDER BY number LIMIT ${PAGE}`;
+const NAME = "SELECT name FROM cells WHERE id = ?";
+const NAMED = `SELECT id, name, (SELECT number FROM entries WHERE cell = cells.id ORDER BY pos DESC LIMIT 1) AS newest FROM cells WHERE name >= ? AND name < ? ORDER BY name LIMIT ${PAGE}`;
 const CELL = "SELECT id, base FROM cells WHERE name = ?";
 
 type EntryRow = Row & { number: number; cell: string; oldest: number; checksum: number };
@@ -54,8 +62,10 @@ export class Reading {
     for (let pos = after; ;) {
       const known = this.db.get<CellRow>(CELL, cell);
       if (!known) return;
-      if (pos + 1 < known.base) throw trimmed(cell, known.base);
       const row = this.db.get<EntryRow>(AFTER, known.id, pos);
+      // As of the same moment: a trim may come between two reads.
+      const base = row?.oldest ?? known.base;
+      if (pos + 1 < base) throw trimmed(cell, base);
       if (!row) return;
       pos = row.pos;
       yield this.toEntry(row);
@@ -85,28 +95,39 @@ export class Reading {
 
   private async *between(after: number, until: number, scopes: readonly string[]): AsyncGenerator<Placed> {
     const turn = pace();
-    const few = this.reached(scopes, after);
-    if (few) {
-      for (const number of merged(this.db, few, after, until)) {
-        // Trimmed since: its cell's base comes later.
-        const row = this.db.get<EntryRow>(NUMBERED, number);
-        if (row) yield this.toEntry(row);
-        await turn();
-      }
-      return;
-    }
-    const wanted = new Map<string, boolean>();
-    for (let row = this.next(after, until); row; row = this.next(row.number, until)) {
-      let isWanted = wanted.get(row.cell);
-      if (isWanted === undefined) wanted.set(row.cell, (isWanted = reaches(scopes, row.cell)));
-      if (isWanted) yield this.toEntry(row);
+    const few = until - after > FEW_ENTRIES ? await this.few(scopes, after) : undefined;
+    for await (const number of few ? merged(this.db, few, after, until) : this.numbers(after, until, scopes)) {
+      const row = this.db.get<EntryRow>(NUMBERED, number);
+      // Else trimmed since: its cell's base comes later.
+      if (row) yield this.toEntry(row);
       await turn();
     }
   }
 
-  /** The oldest entry after this number, of any cell. */
+  /** Of the entries between two of the cells that these scopes reach: all are looked at, but for what is in them. */
+  private async *numbers(after: number, until: number, scopes: readonly string[]): AsyncGenerator<number> {
+    const turn = pace();
+    const wanted = new Map<number, boolean>();
+    for (let from = after; ;) {
+      const page = this.db.all<{ number: number; cell: number }>(NUMBERS, from, until);
+      for (const { number, cell } of page) {
+        let isWanted = wanted.get(cell) ?? scopes.includes("*");
+        if (!isWanted && !wanted.has(cell)) {
+          isWanted = reaches(scopes, this.db.get<{ name: string }>(NAME, cell)?.name ?? "");
+          if (wanted.size >= REMEMBERED) wanted.clear();
+          wanted.set(cell, isWanted);
+        }
+        if (isWanted) yield number;
+        await turn();
+      }
+      if (page.length < PAGE) return;
+      from = page.at(-1)!.number;
+    }
+  }
+
+  /** The oldest entry after this number and up to `until`, of any cell. */
   after(number: number, until: number): Placed | undefined {
-    const row = this.next(number, until);
+    const row = this.db.get<EntryRow>(NEXT, number, until);
     return row && this.toEntry(row);
   }
 
@@ -148,29 +169,27 @@ export class Reading {
     }
   }
 
-  private next(after: number, until: number): EntryRow | undefined {
-    const row = this.db.get<EntryRow>(NEXT, after);
-    return row && row.number <= until ? row : undefined;
-  }
-
   private withCursor(cursor: string): EntryRow | undefined {
     const mark = toMark(cursor);
     return mark?.log === this.name ? this.db.get<EntryRow>(NUMBERED, mark.order) : undefined;
   }
 
   /** Ids of the cells that these scopes reach and that have something after this number; undefined where they are many. */
-  private reached(scopes: readonly string[], after: number): number[] | undefined {
+  private async few(scopes: readonly string[], after: number): Promise<number[] | undefined> {
     if (scopes.includes("*")) return undefined;
+    const turn = pace();
     const ids: number[] = [];
+    let seen = 0;
     for (const { low, high } of rangesOf(scopes)) {
-      const rows = this.db.all<{ id: number }>(
-        `SELECT id FROM cells WHERE name >= ? AND name < ? AND (SELECT number FROM entries WHERE cell = cells.id ORDER BY pos DESC LIMIT 1) > ? LIMIT ${FEW_CELLS + 1}`,
-        low,
-        high,
-        after,
-      );
-      for (const { id } of rows) ids.push(id);
-      if (ids.length > FEW_CELLS) return undefined;
+      for (let from = low; ;) {
+        const page = this.db.all<{ id: number; name: string; newest: number | null }>(NAMED, from, high);
+        for (const { id, newest } of page) if (newest !== null && newest > after) ids.push(id);
+        seen += page.length;
+        if (ids.length > FEW_CELLS || seen > MANY_CELLS) return undefined;
+        if (page.length < PAGE) break;
+        from = `${page.at(-1)!.name}\0`;
+        await turn();
+      }
     }
     return ids;
   }

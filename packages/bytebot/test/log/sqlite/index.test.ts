@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { openSqliteLog, withLargeEvents } from "../../../src/log/index.ts";
 import { ReadConnection } from "../../../src/log/sqlite/connection.ts";
+import { merged } from "../../../src/log/sqlite/merge.ts";
 import { SqliteReader } from "../../../src/log/sqlite/reader.ts";
 import { all, entry, freshFile, sql } from "./files.ts";
 
@@ -20,6 +21,7 @@ test("whatever is read of a cell is found by index, however many others there ar
   await all(reader.readBack("u"));
   await all(reader.readAll(0, ["*"]));
   await all(reader.readAll(1, ["u"]));
+  assert.deepEqual([...merged(db, [1, 2], 1, 3)], [2, 3]);
   await reader.head("u");
   await all(reader.unfinished());
   await all(reader.cells(["u", "v/x"]));
