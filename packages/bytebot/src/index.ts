@@ -8,6 +8,18 @@ export type { ServeOptions } from "./app/serve.ts";
 export type { AttachOptions, ByManifest, ByReference, Component, InProcess } from "./app/component.ts";
 export type { EventsOptions } from "./app/watch.ts";
 export type { BlobStream, Budget, CoreLimits, Price, PutOptions, Quotas, Retention } from "./hub/index.ts";
-export { MemoryBlobs, MemoryLog } from "./log/index.ts";
-export type { BlobQuota, BlobStore, BlobWriter, Entry, EventLog, NewEntry, Place, StoredBlob } from "./log/index.ts";
+export { MemoryBlobs, MemoryLog, openSqliteLog } from "./log/index.ts";
+export type {
+  BlobQuota,
+  BlobStore,
+  BlobWriter,
+  Entry,
+  EventLog,
+  NewEntry,
+  Place,
+  SqliteBlobs,
+  SqliteLog,
+  SqliteOptions,
+  StoredBlob,
+} from "./log/index.ts";
 export { BytebotError, type ErrorCode, type Event, type EventOf, type PolicyRule } from "./wire/index.ts";

@@ -15,6 +15,10 @@ const commands: Record<string, { summary: string; load: () => Promise<{ command:
     summary: "check a component, in any language, against the rules of the wire",
     load: () => import("./check.ts"),
   },
+  log: {
+    summary: "look into the durable log of an app: list, show, export, verify, import, prune",
+    load: () => import("./log.ts"),
+  },
   demo: { summary: "a scripted demo: no model, no key, no network", load: () => import("./demo.ts") },
 };
 

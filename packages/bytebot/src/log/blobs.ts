@@ -1,4 +1,5 @@
-import { BytebotError, tenantOf } from "../wire/index.ts";
+import { tenantOf } from "../wire/index.ts";
+import { Quota, type BlobQuota } from "./quota.ts";
 
 /** A blob that is there. `size` in bytes. */
 export interface StoredBlob {
@@ -29,17 +30,8 @@ export interface BlobStore {
   close(): Promise<void>;
 }
 
-export interface BlobQuota {
-  /** Bytes of one tenant. */
-  tenantBytes: number;
-  /** Bytes in all. */
-  totalBytes: number;
-}
-
 /** What a blob costs beside its bytes: a million blobs of one byte are not free. */
-const BLOB_BYTES = 512;
-
-const MiB = 1024 * 1024;
+export const BLOB_BYTES = 512;
 
 interface Kept extends Pick<StoredBlob, "size" | "mimeType"> {
   pieces: readonly Uint8Array[];
@@ -47,18 +39,18 @@ interface Kept extends Pick<StoredBlob, "size" | "mimeType"> {
 
 /** Blobs in this process's memory. */
 export class MemoryBlobs implements BlobStore {
-  private readonly quota: BlobQuota;
+  private readonly limits: Partial<BlobQuota>;
+  private quota: Quota;
   private readonly cells = new Map<string, Map<string, Kept>>();
-  private readonly used = new Map<string, number>();
-  private total = 0;
 
   constructor(quota: Partial<BlobQuota> = {}) {
-    this.quota = { tenantBytes: 256 * MiB, totalBytes: 1024 * MiB, ...quota };
+    this.limits = quota;
+    this.quota = new Quota(quota);
   }
 
   /** Bytes held, unfinished ones too; of one tenant, or of all. */
   bytes(tenant?: string): number {
-    return tenant === undefined ? this.total : (this.used.get(tenant) ?? 0);
+    return this.quota.bytes(tenant);
   }
 
   create(cell: string): BlobWriter {
@@ -67,13 +59,13 @@ export class MemoryBlobs implements BlobStore {
     let size = 0;
     let held = 0;
     const discard = async (): Promise<void> => {
-      this.take(tenant, -held);
+      this.quota.take(tenant, -held);
       held = 0;
       pieces.length = 0;
     };
     return {
       write: async (piece) => {
-        this.take(tenant, piece.length);
+        this.quota.take(tenant, piece.length);
         held += piece.length;
         size += piece.length;
         pieces.push(piece);
@@ -81,7 +73,7 @@ export class MemoryBlobs implements BlobStore {
       commit: async (ref, mimeType) => {
         const blobs = this.cells.get(cell) ?? new Map<string, Kept>();
         if (blobs.has(ref)) return discard();
-        this.take(tenant, BLOB_BYTES);
+        this.quota.take(tenant, BLOB_BYTES);
         held = 0;
         this.cells.set(cell, blobs.set(ref, { size, mimeType, pieces: [...pieces] }));
       },
@@ -96,21 +88,7 @@ export class MemoryBlobs implements BlobStore {
 
   async close(): Promise<void> {
     this.cells.clear();
-    this.used.clear();
-    this.total = 0;
-  }
-
-  private take(tenant: string, bytes: number): void {
-    const own = this.bytes(tenant) + bytes;
-    const { tenantBytes, totalBytes } = this.quota;
-    if (bytes > 0 && (own > tenantBytes || this.total + bytes > totalBytes)) {
-      const whose = own > tenantBytes ? "this tenant's" : "all tenants'";
-      const limit = own > tenantBytes ? tenantBytes : totalBytes;
-      throw new BytebotError("overloaded", `${whose} blobs are over their ${limit} bytes: nothing more is kept`);
-    }
-    this.total += bytes;
-    if (own > 0) this.used.set(tenant, own);
-    else this.used.delete(tenant);
+    this.quota = new Quota(this.limits);
   }
 }
 

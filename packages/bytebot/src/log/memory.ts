@@ -2,17 +2,8 @@ import { createHash } from "node:crypto";
 import { setImmediate as turnOfTheLoop } from "node:timers/promises";
 import { BytebotError, reaches, type BlobBlock, type Event } from "../wire/index.ts";
 import { toMark } from "./cursor.ts";
-import { fits, linesOf } from "./size.ts";
-import {
-  MAX_ENTRY_BYTES,
-  MAX_ENTRY_EVENTS,
-  type CellInfo,
-  type Entry,
-  type EventLog,
-  type NewEntry,
-  type Place,
-  type Pos,
-} from "./log.ts";
+import { checkSize, linesOf } from "./size.ts";
+import type { CellInfo, Entry, EventLog, NewEntry, Place, Pos } from "./log.ts";
 
 /** What a reader may pass over before others have their turn. */
 const PASSED_AT_ONCE = 2000;
@@ -75,6 +66,8 @@ export class MemoryLog implements EventLog {
 
   private commit(cell: string, expected: Pos, entry: NewEntry): Place {
     if (this.state === "closed") throw new BytebotError("unavailable", "the log is closed");
+    const lines = linesOf(entry);
+    checkSize(lines);
     const log = this.cell(cell);
     if (log.head !== expected) {
       const before = log.entries[expected + 1 - (log.entries[0]?.pos ?? 1)];
@@ -83,8 +76,6 @@ export class MemoryLog implements EventLog {
         data: { head: log.head },
       });
     }
-    const lines = linesOf(entry);
-    checkSize(lines);
     const { id, refs = NONE, base = false, open = false } = entry;
     if (!refs.every((ref) => log.blobs?.has(ref))) {
       // Shared with an entry that was trimmed in between.
@@ -187,7 +178,7 @@ export class MemoryLog implements EventLog {
       entry.lines = [];
       for (const ref of entry.refs) if (--log.blobs!.get(ref)!.parts === 0) log.blobs!.delete(ref);
     }
-    log.base = base;
+    if (at > 0) log.base = base;
     this.trimmed += at;
     if (this.trimmed * 2 <= this.order.length) return;
     this.order = this.order.filter(({ state }) => state === "kept");
@@ -261,15 +252,6 @@ export class MemoryLog implements EventLog {
     const waiting = this.waiting;
     this.waiting = [];
     for (const resolve of waiting) resolve();
-  }
-}
-
-function checkSize(lines: readonly string[]): void {
-  if (lines.length > MAX_ENTRY_EVENTS) {
-    throw new BytebotError("too_large", `an entry holds ${MAX_ENTRY_EVENTS} events at most`);
-  }
-  if (!fits(lines, MAX_ENTRY_BYTES)) {
-    throw new BytebotError("too_large", `an entry of more than ${MAX_ENTRY_BYTES} bytes: keep large parts as blobs`);
   }
 }
 

@@ -166,6 +166,31 @@ export function logSuite(name: string, open: () => Promise<EventLog>): void {
     await log.close();
   });
 
+  test(`${name}: an entry that is trimmed between its own reading and that of its blob is as one trimmed before (LOG-5)`, async () => {
+    const engine = await open();
+    const log = withLargeEvents(engine);
+    const large = "x".repeat(100_000);
+    const first = await log.append("u", 0, entry("a", large));
+    const base = await log.append("u", first.pos, { ...entry("b", "all so far"), base: true });
+    /** The log, trimmed by somebody else below this position whenever a blob is asked for. */
+    const trimmedBelow = (pos: number): EventLog =>
+      Object.create(engine, {
+        getBlob: {
+          value: async (cell: string, ref: string) => {
+            await engine.trim(cell, pos);
+            return engine.getBlob(cell, ref);
+          },
+        },
+      }) as EventLog;
+    const [next] = await all(withLargeEvents(trimmedBelow(base.pos)).readAll(0, ["*"]));
+    assert.deepEqual([next!.id, next!.gap], ["b", true]);
+    const { pos } = await log.append("u", base.pos, entry("c", large));
+    const later = await log.append("u", pos, { ...entry("d", "all so far"), base: true });
+    const reading = withLargeEvents(trimmedBelow(later.pos)).read("u", base.pos);
+    await assert.rejects(all(reading), { code: "cursor_expired", data: { base: later.pos } });
+    await log.close();
+  });
+
   test(`${name}: a cell is trimmed below a base entry only, and what reads below it is told`, async () => {
     const log = await open();
     const first = await log.append("u", 0, entry("a", "one"));

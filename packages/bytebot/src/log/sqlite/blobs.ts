@@ -1,0 +1,83 @@
+import { BytebotError, tenantOf } from "../../wire/index.ts";
+import { Quota, type BlobQuota } from "../quota.ts";
+import { BLOB_BYTES, type BlobStore, type BlobWriter, type StoredBlob } from "../blobs.ts";
+import { findBlob, piecesOf } from "./blob-reading.ts";
+import type { ReadConnection } from "./connection.ts";
+import type { WriterThread } from "./thread.ts";
+
+/** Content by reference in the log's file. */
+export class SqliteBlobs implements BlobStore {
+  private readonly thread: WriterThread;
+  private readonly db: ReadConnection;
+  private readonly quota: Quota;
+  private uploads = 0;
+  private state: "open" | "closed" = "open";
+
+  constructor(thread: WriterThread, db: ReadConnection, quota: Partial<BlobQuota>) {
+    this.thread = thread;
+    this.db = db;
+    const kept = (tenant: string) =>
+      db.get<{ bytes: number }>("SELECT blob_bytes AS bytes FROM tenants WHERE name = ?", tenant)?.bytes ?? 0;
+    this.quota = new Quota(quota, thread.opened!.blobBytes, kept);
+  }
+
+  create(cell: string): BlobWriter {
+    const { thread, quota } = this;
+    const tenant = tenantOf(cell);
+    const upload = ++this.uploads;
+    let size = 0;
+    let state: "empty" | "written" | "over" = "empty";
+    const release = (): void => {
+      quota.take(tenant, -size);
+      state = "over";
+    };
+    const discard = async (): Promise<void> => {
+      const before = state;
+      if (before === "over") return;
+      release();
+      if (before === "written") await thread.post({ do: "discard", upload });
+    };
+    return {
+      write: async (piece) => {
+        if (this.state === "closed") throw closed();
+        quota.take(tenant, piece.length);
+        size += piece.length;
+        state = "written";
+        await thread.post({ do: "write", cell, upload, bytes: new Uint8Array(piece) });
+      },
+      commit: async (ref, mimeType) => {
+        if (this.state === "closed") throw closed();
+        if (findBlob(this.db, cell, "content", ref)) return discard();
+        quota.take(tenant, BLOB_BYTES);
+        const counted = size + BLOB_BYTES;
+        try {
+          const isNew = await thread.post({ do: "keep", cell, upload, ref, mimeType, size, counted });
+          if (isNew) quota.keep(counted);
+          release();
+        } finally {
+          quota.take(tenant, -BLOB_BYTES);
+        }
+      },
+      discard,
+    };
+  }
+
+  async find(cell: string, ref: string): Promise<StoredBlob | undefined> {
+    const { db } = this;
+    const row = findBlob(db, cell, "content", ref);
+    if (!row) return undefined;
+    const read = async function* (): AsyncGenerator<Uint8Array> {
+      yield* piecesOf(db, row);
+    };
+    return { ref, size: row.size, mimeType: row.mimeType, read };
+  }
+
+  /** The file is the log's, which closes it. */
+  async close(): Promise<void> {
+    this.state = "closed";
+  }
+}
+
+function closed(): BytebotError {
+  return new BytebotError("unavailable", "the blobs are closed");
+}

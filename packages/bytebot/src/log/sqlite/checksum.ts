@@ -1,0 +1,19 @@
+import { crc32 } from "node:zlib";
+
+/** All that an entry's row says, beside its number. */
+export interface Row {
+  pos: number;
+  id: string;
+  at: number;
+  base: number;
+  open: number;
+  refs: string | null;
+  events: string;
+}
+
+/** What flipped bytes do not match: the crc32 of `pos at base open refs id`, then of the events' text. */
+export function checksumOf({ pos, id, at, base, open, refs, events }: Row): number {
+  return crc32(events, crc32(`${pos} ${at} ${base} ${open} ${refs} ${id}`));
+}
+
+export { crc32 };

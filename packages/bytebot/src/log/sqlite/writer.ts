@@ -1,0 +1,192 @@
+import type { DatabaseSync } from "node:sqlite";
+import { BlobRows, type UploadRows } from "./blob-rows.ts";
+import { connect } from "./connect.ts";
+import { endOf, EntryRows } from "./entries.ts";
+import { concernsOnePart, spoilsConnection, toLogError } from "./errors.ts";
+import type { Answer, Job, Opened, WriterOptions } from "./jobs.ts";
+import { weightOf } from "./jobs.ts";
+import { identityOf, lock, lost, ownerIn, replaced, take } from "./lease.ts";
+import { pragma } from "./schema.ts";
+import { BytebotError } from "../../wire/errors.ts";
+
+/** Written since the last checkpoint, about, in bytes: then the next one comes. */
+const CHECKPOINT_BYTES = 4 * 1024 * 1024;
+/** What a transaction writes beside its own bytes: pages of the trees it touches. */
+const PAGE_BYTES = 4096;
+/** Of the file's pages may be free before room is given back: one in so many. They are used again first. */
+const FREE_SHARE = 4;
+/** And given back at once. */
+const PAGES_AT_ONCE = 256;
+
+interface Connection {
+  db: DatabaseSync;
+  entries: EntryRows;
+  blobs: BlobRows;
+  generation: ReturnType<DatabaseSync["prepare"]>;
+}
+
+/** The one that writes: owns the file's lock and lease, and the connection, which it opens anew after a fault. */
+export class Writer {
+  readonly opened: Opened;
+  private readonly options: WriterOptions;
+  private readonly lock: DatabaseSync;
+  private readonly generation: number;
+  private readonly identity: string | undefined;
+  private readonly uploads: UploadRows = new Map();
+  private connection: Connection | undefined;
+  private unchecked = 0;
+
+  /** Throws `conflict` where another process has the file, `not_found`, `unavailable`. */
+  constructor(options: WriterOptions) {
+    this.options = options;
+    this.lock = lock(options.file);
+    try {
+      const { db, blobs } = this.open();
+      this.identity = identityOf(options.file);
+      this.generation = within(db, () => {
+        blobs.sweep();
+        return take(db);
+      });
+      this.opened = {
+        name: (db.prepare("SELECT name FROM log").get() as { name: string }).name,
+        end: endOf(db),
+        generation: this.generation,
+        synchronous: pragma(db, "synchronous"),
+        blobBytes: (db.prepare("SELECT total(blob_bytes) AS bytes FROM tenants").get() as { bytes: number }).bytes,
+      };
+    } catch (error) {
+      this.close();
+      throw error;
+    }
+  }
+
+  /** One transaction, and what each job of it came to, in order. What is not answered with a value did not happen, or may not have. */
+  run(jobs: readonly Job[]): Answer[] {
+    try {
+      const answers = this.commit(jobs);
+      this.unchecked += jobs.reduce((sum, job) => sum + weightOf(job) + PAGE_BYTES, 0);
+      return answers;
+    } catch (error) {
+      if (jobs.length > 1 && concernsOnePart(error) && !(error instanceof BytebotError))
+        return jobs.flatMap((job) => this.run([job]));
+      const refusal = toLogError(error, this.options.file).toWire();
+      return jobs.map(() => ({ error: refusal }));
+    }
+  }
+
+  /** What can wait until everybody has their answer. */
+  tidy(hasTrimmed: boolean): void {
+    const db = this.connection?.db;
+    if (!db) return;
+    try {
+      if (hasTrimmed && pragma(db, "freelist_count") * FREE_SHARE > pragma(db, "page_count")) {
+        db.exec(`PRAGMA incremental_vacuum(${PAGES_AT_ONCE})`);
+        this.unchecked += PAGES_AT_ONCE * PAGE_BYTES;
+      }
+      if (this.unchecked < CHECKPOINT_BYTES) return;
+      this.unchecked = 0;
+      db.exec("PRAGMA wal_checkpoint(PASSIVE)");
+    } catch (error) {
+      // Nothing is lost by it: it is tried again later, and what is wrong with the file the next commit says.
+      if (spoilsConnection(error)) this.drop();
+    }
+  }
+
+  close(): void {
+    try {
+      this.drop();
+    } finally {
+      this.lock.close();
+    }
+  }
+
+  private commit(jobs: readonly Job[]): Answer[] {
+    const { file } = this.options;
+    const { db, entries, blobs, generation } = this.connection ?? this.open();
+    const uploads = new Map(this.uploads);
+    try {
+      if (this.identity !== identityOf(file)) throw replaced(file);
+      return within(db, () => {
+        if ((generation.get() as { generation: number }).generation !== this.generation)
+          throw lost(file, ownerIn(db), this.generation);
+        return jobs.map((job) => answer(job, { db, entries, blobs }));
+      });
+    } catch (error) {
+      this.uploads.clear();
+      for (const [key, upload] of uploads) this.uploads.set(key, upload);
+      if (db.isTransaction || spoilsConnection(error)) this.drop();
+      else entries.forget(db);
+      throw error;
+    }
+  }
+
+  private open(): Connection {
+    const db = connect(this.options);
+    try {
+      const blobs = new BlobRows(db, this.uploads);
+      const generation = db.prepare("SELECT generation FROM lease");
+      return (this.connection = { db, blobs, entries: new EntryRows(db, blobs), generation });
+    } catch (error) {
+      db.close();
+      throw error;
+    }
+  }
+
+  private drop(): void {
+    const db = this.connection?.db;
+    this.connection = undefined;
+    db?.close();
+  }
+}
+
+/** One transaction: all of it, or nothing. */
+function within<T>(db: DatabaseSync, work: () => T): T {
+  db.exec("BEGIN IMMEDIATE");
+  try {
+    const result = work();
+    db.exec("COMMIT");
+    return result;
+  } catch (error) {
+    try {
+      if (db.isTransaction) db.exec("ROLLBACK");
+    } catch {
+      // The connection is dropped by whoever finds it still in its transaction; the first error says why.
+    }
+    throw error;
+  }
+}
+
+/** A refusal concerns its job alone; what the engine throws, all of them. */
+function answer(job: Job, rows: Rows): Answer {
+  try {
+    return { value: perform(job, rows) };
+  } catch (error) {
+    if (error instanceof BytebotError) return { error: error.toWire() };
+    throw error;
+  }
+}
+
+type Rows = Pick<Connection, "db" | "entries" | "blobs">;
+
+function perform(job: Job, { db, entries, blobs }: Rows) {
+  switch (job.do) {
+    case "append":
+      return entries.append(job);
+    case "begin":
+      return entries.begin(job);
+    case "trim":
+      return entries.trim(job);
+    case "put":
+      return blobs.put(entries.cells.ensure(job.cell), job.bytes);
+    case "write":
+      return blobs.write(() => entries.cells.ensure(job.cell), job);
+    case "keep":
+      return blobs.keep(entries.cells.ensure(job.cell), job);
+    case "discard":
+      return blobs.discard(job.upload);
+    case "shrink":
+      return db.exec("PRAGMA incremental_vacuum") as undefined;
+    case "close":
+      return undefined;
+  }
+}

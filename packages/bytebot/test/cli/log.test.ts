@@ -1,0 +1,189 @@
+import assert from "node:assert/strict";
+import { createHash } from "node:crypto";
+import { readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { test, type TestContext } from "node:test";
+import { openSqliteLog, withLargeEvents, type EventLog, type SqliteBlobs } from "../../src/log/index.ts";
+import { Owner } from "../log/sqlite/owner.ts";
+import { Cli, folder } from "./cli.ts";
+
+const timeout = 60_000;
+const large = "large ".repeat(50_000);
+const bytes = Buffer.from("a picture ".repeat(40_000));
+const ref = `sha256-${createHash("sha256").update(bytes).digest("hex")}`;
+
+const said = (scope: string, text: string) => ({ event_type: "user_event", type: "message", scope, text });
+const snapshot = (scope: string) => ({
+  event_type: "bb_snapshot",
+  scope,
+  state: { messages: [], open: [], more: false },
+});
+
+/** A log with two cells, one of them trimmed, a large event, a child conversation, something under way, and a blob. */
+async function filled(t: TestContext): Promise<{ cwd: string; db: string; log: EventLog; blobs: SqliteBlobs }> {
+  const cwd = await folder(t);
+  const db = join(cwd, "bytebot.db");
+  const opened = await openSqliteLog({ file: db });
+  const log = withLargeEvents(opened.log);
+  for (let pos = 0; pos < 6; pos++)
+    await log.append(
+      "u_1",
+      pos,
+      pos % 2 === 1
+        ? { id: `s${pos}`, events: [snapshot("u_1")], base: true }
+        : { id: `a${pos}`, events: [said("u_1", `text ${pos}`), said("u_1/~child", `below ${pos}`)] },
+    );
+  await log.trim("u_1", 2);
+  await log.append("u_1", 6, { id: "last", events: [said("u_1", large)], open: true });
+  await log.append("v/x", 0, { id: "v", events: [said("v/x", "evil \u001b[2J\u202e text\nnext line")] });
+  const writer = opened.blobs.create("v/x");
+  await writer.write(bytes.subarray(0, 150_000));
+  await writer.write(bytes.subarray(150_000));
+  await writer.commit(ref, "image/png");
+  return { cwd, db, log, blobs: opened.blobs };
+}
+
+async function done(t: TestContext, cwd: string, ...args: string[]) {
+  return new Cli(t, ["log", ...args], { cwd }).done;
+}
+
+function parsed(out: string): Record<string, unknown>[] {
+  return out
+    .split("\n")
+    .filter(Boolean)
+    .map((line) => JSON.parse(line) as Record<string, unknown>);
+}
+
+test(
+  "log list, show, export and verify read the log while its Hub runs, and write nothing of others to the terminal",
+  { timeout },
+  async (t) => {
+    const { cwd, log } = await filled(t);
+    const list = await done(t, cwd, "list");
+    assert.equal(list.err, "");
+    assert.match(list.out, /^ +8 +6 +20\S+Z +u_1 {2}\(something is under way\)$/m);
+    assert.match(list.out, /^ +1 +1 +20\S+Z +v\/x$/m);
+    assert.match(list.out, /^2 cells$/m);
+    const [cell, ...others] = parsed((await done(t, cwd, "list", "v", "--json")).out);
+    assert.deepEqual([cell?.["cell"], cell?.["events"], cell?.["open"], others.length], ["v/x", 1, false, 0]);
+
+    const show = await done(t, cwd, "show", "v/x");
+    assert.match(show.out, /user_event +evil \\u\{1b\}\[2J\\u\{202e\} text⏎next line\n$/);
+    const child = parsed((await done(t, cwd, "show", "u_1/~child", "--last", "1", "--json")).out);
+    assert.deepEqual([child.length, child[0]?.["text"]], [1, "below 4"]);
+    assert.equal((await done(t, cwd, "export")).out.includes("\u202e"), false);
+
+    const verify = await done(t, cwd, "verify");
+    assert.deepEqual([verify.code, verify.err], [0, ""]);
+    assert.match(
+      verify.out,
+      new RegExp(`^2 cells, 7 entries, 9 events, 2 blobs\nlast owner: process ${process.pid} on .*FULL\nnothing`),
+    );
+    const place = await log.append("v/x", 1, { id: "after", events: [said("v/x", "goes on")] });
+    assert.equal(place.pos, 2);
+    await log.close();
+  },
+);
+
+test(
+  "what log export wrote, log import brings into another log: the same events, at the same places, whole, with blobs",
+  { timeout },
+  async (t) => {
+    const { cwd, log } = await filled(t);
+    await log.close();
+    const out = join(cwd, "all.jsonl");
+    const exported = await done(t, cwd, "export", "--blobs", "--out", out);
+    assert.deepEqual([exported.code, exported.err, exported.out], [0, "", ""]);
+    const lines = parsed(readFileSync(out, "utf8"));
+    assert.deepEqual([lines[0]?.["seq"], lines[0]?.["event_type"]], [512, "bb_snapshot"], "what is below was trimmed");
+    assert.ok(
+      lines.some(({ text }) => text === large),
+      "whole",
+    );
+    assert.match((await done(t, cwd, "export", "--out", out)).err, /all\.jsonl is there already/);
+
+    const imported = await done(t, cwd, "import", out, "--db", "other.db");
+    assert.deepEqual([imported.code, imported.err], [0, ""]);
+    assert.match(imported.out, /^7 entries with 9 events, and 1 blobs$/m);
+    const again = await done(t, cwd, "export", "--blobs", "--db", "other.db");
+    const plain = (line: Record<string, unknown>) => ({ ...line, cursor: undefined });
+    assert.deepEqual(parsed(again.out).map(plain), lines.map(plain));
+    assert.equal((await done(t, cwd, "verify", "--db", "other.db")).code, 0);
+    const twice = await done(t, cwd, "import", out, "--db", "other.db");
+    assert.deepEqual([twice.code, /line 2: the log has a cell "u_1" already/.test(twice.err)], [1, true], twice.err);
+    const bad = join(cwd, "bad.jsonl");
+    writeFileSync(
+      bad,
+      `${JSON.stringify({ ...lines[0], _entry: undefined })}\n{"event_type":"user_event","scope":".."}\n`,
+    );
+    assert.match((await done(t, cwd, "import", bad, "--db", "third.db")).err, /bad\.jsonl, line 2: .* has a scope/);
+  },
+);
+
+test(
+  "log prune gives up what is old, below a snapshot only, and keeps at least what it was told",
+  { timeout },
+  async (t) => {
+    const { cwd, log } = await filled(t);
+    const busy = await done(t, cwd, "prune", "*", "--keep", "1");
+    assert.equal(busy.code, 1);
+    assert.match(busy.err, new RegExp(`in use by process ${process.pid} on .* since .*: a log has one Hub`));
+    await log.close();
+    assert.match((await done(t, cwd, "prune", "*")).err, /needs --keep N, --older-than DAYS, or both/);
+    const dry = await done(t, cwd, "prune", "*", "--keep", "3", "--dry-run");
+    assert.match(dry.out, /^u_1: 3 events, 5 stay\n3 events would be pruned$/m);
+    assert.match((await done(t, cwd, "prune", "*", "--keep", "0", "--older-than", "1")).out, /^0 events pruned$/m);
+    assert.match((await done(t, cwd, "prune", "v", "--keep", "0")).out, /^0 events pruned$/m, "it has no snapshot");
+    assert.match((await done(t, cwd, "prune", "u_1", "--keep", "3")).out, /^u_1: 3 events, 5 stay\n3 events pruned$/m);
+    assert.match(
+      (await done(t, cwd, "prune", "u_1", "--keep", "0", "--older-than", "0")).out,
+      /^u_1: 3 events, 2 stay$/m,
+    );
+    const lines = parsed((await done(t, cwd, "export")).out);
+    assert.deepEqual(
+      lines.map(({ event_type: type }) => type),
+      ["bb_snapshot", "user_event", "user_event"],
+    );
+    assert.equal((await done(t, cwd, "verify")).code, 0);
+  },
+);
+
+test("log says what is wrong with a log and where, and what is wrong with a command line", { timeout }, async (t) => {
+  const { cwd, db, log } = await filled(t);
+  await log.close();
+  const data = readFileSync(db);
+  data.write("evi1", data.indexOf("evil "));
+  writeFileSync(db, data);
+  const verify = await done(t, cwd, "verify", "--json");
+  assert.equal(verify.code, 1);
+  assert.deepEqual(parsed(verify.out)[0], {
+    where: 'cell "v/x", entry 1',
+    what: "its checksum does not match what it says",
+  });
+  assert.match((await done(t, cwd, "show", "v/x")).err, /the entry 1 of cell "v\/x" in .* is damaged/);
+  const wrong: [code: number, says: RegExp, ...args: string[]][] = [
+    [2, /a command is needed: list, show/],
+    [2, /no command "constructor"/, "constructor"],
+    [2, /show needs a scope/, "show"],
+    [2, /"\.\." is no scope/, "show", ".."],
+    [1, /the log has no cell "nobody"/, "show", "nobody"],
+    [1, /there is no log .*none\.db: name one with --db/, "list", "--db", "none.db"],
+    [2, /--last "0" is no number from 1/, "show", "u_1", "--last", "0"],
+    [2, /import needs the file/, "import"],
+    [1, /none\.jsonl cannot be read/, "import", "none.jsonl", "--db", "x.db"],
+  ];
+  for (const [code, says, ...args] of wrong) {
+    const end = await done(t, cwd, ...args);
+    assert.match(end.err, says);
+    assert.equal(end.code, code, end.err);
+  }
+  assert.match((await done(t, cwd, "--help")).out, /^usage: bytebot log/);
+});
+
+test("after a Hub was killed, its log is read before another one has opened it", { timeout }, async (t) => {
+  const cwd = await folder(t);
+  const owner = await new Owner(join(cwd, "bytebot.db")).opened();
+  assert.equal(await owner.append("u", 0, "a"), "a 1");
+  await owner.kill();
+  assert.match((await done(t, cwd, "list")).out, /^ +1 +1 .* u\n1 cell$/m);
+});
