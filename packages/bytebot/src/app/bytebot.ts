@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { Hub, offer, type BlobStream, type HubOptions, type PutOptions } from "../hub/index.ts";
-import { MemoryLog, type BlobStore, type EventLog } from "../log/index.ts";
+import { MemoryLog, openSqliteLog, type BlobStore, type EventLog } from "../log/index.ts";
 import { listenSocket, type HttpServer, type SocketServer } from "../transport/index.ts";
 import {
   BytebotError,
@@ -27,12 +27,17 @@ export interface ByteBotOptions {
   /** The folder that relative references start from; default: the working folder. */
   base?: string;
   name?: string;
-  /** Default: in memory. */
+  /** Default: in memory; `ByteBot.open` keeps it in a file. */
   log?: EventLog;
   /** Content by reference. Default: in memory. */
   blobs?: BlobStore;
-  /** How much each conversation's log keeps, in events and bytes; default: 5,000 and 8 MiB of the newest, at least. */
+  /**
+   * How much each conversation's log keeps, in events and bytes; default: 5,000 and 8 MiB of the newest, at least.
+   * `scopes`: otherwise for these and what is below them.
+   */
   retention?: HubOptions["retention"];
+  /** What becomes of turns that were cut off when the app ended: they go on (default), end, or wait for `resume`. */
+  recovery?: HubOptions["recovery"];
   policy?: PolicyRule[];
   /** Where the context is not there, go on with the plain transcript instead of ending the turn. */
   contextFallback?: boolean;
@@ -48,6 +53,13 @@ export interface ByteBotOptions {
   mayAttach?: (ref: string) => boolean | Promise<boolean>;
   /** A line for whoever runs the app: what a component printed, noise, a crash. Default: stderr. */
   report?: (line: string) => void;
+}
+
+export interface DurableOptions extends Omit<ByteBotOptions, "log" | "blobs"> {
+  /** The path of its file, as in "bytebot.db". */
+  file: string;
+  /** "full" (default): acknowledged means on the disk. "normal": survives a kill of the process, not the loss of power. */
+  synchronous?: "full" | "normal";
 }
 
 export interface SendOptions {
@@ -79,6 +91,7 @@ export class ByteBot {
       log: options.log ?? new MemoryLog(),
       ...(options.blobs ? { blobs: options.blobs } : {}),
       retention: options.retention ?? {},
+      recovery: options.recovery ?? "resume",
       policy: options.policy ?? [],
       contextFallback: options.contextFallback ?? false,
       limits: options.limits ?? {},
@@ -98,6 +111,16 @@ export class ByteBot {
     this.ui = ui === undefined ? undefined : this.attach(normalize(ui, "ui"), { primary: true });
   }
 
+  /**
+   * An app whose log and blobs are in one SQLite file, made where there is none: what was acknowledged is there again when
+   * it is opened anew, and turns that were cut off go on. Rejects with `conflict` where another process has the file, and
+   * as `openSqliteLog` does; `stop` gives it free.
+   */
+  static async open({ file, synchronous, ...options }: DurableOptions): Promise<ByteBot> {
+    const kept = await openSqliteLog({ file, ...(synchronous ? { synchronous } : {}) });
+    return new ByteBot({ ...options, ...kept });
+  }
+
   /** Attaches a component: at `start()`, or at once where the app runs. */
   attach(component: Component, options: AttachOptions = {}): Attached {
     return this.attachments.add(component, options);
@@ -112,9 +135,12 @@ export class ByteBot {
   /** Connects everything attached so far. Rejects with the first failure, after stopping what had started. */
   async start(): Promise<void> {
     if (this.owner) throw new BytebotError("conflict", "start() was already called");
-    this.owner = await Owner.connect(this.hub);
     try {
+      // First what was under way: whoever connects is shown it; and it goes on when all are there.
+      await this.hub.restore();
+      this.owner = await Owner.connect(this.hub);
       await this.attachments.start();
+      this.hub.goOn();
     } catch (error) {
       await this.stop("it could not start");
       throw error;
@@ -147,6 +173,12 @@ export class ByteBot {
   /** Stops what runs in the scope and below. */
   async interrupt(scope: string, reason = "the app interrupted"): Promise<Ack> {
     return (await this.request({ event_type: "interrupt", scope, reason })) as Ack;
+  }
+
+  /** Goes on with turns of this scope and below that wait since the start (`recovery: "wait"`); "*" is all. */
+  resume(scope: string): void {
+    this.running();
+    this.hub.resume(scope, "resume");
   }
 
   /** Replaces the tool policy: the last rule that matches decides. */

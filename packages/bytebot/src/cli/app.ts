@@ -5,6 +5,7 @@ import { ByteBot, type ByteBotOptions } from "../app/bytebot.ts";
 import type { ByReference, Component } from "../app/component.ts";
 import { APP_FILE, readApp, type App, type AppComponent, type Listen } from "../resolve/index.ts";
 import { BytebotError } from "../wire/index.ts";
+import { fileOf, openKept, withKept, type KeptValues } from "./kept.ts";
 
 /** The shortest app that does something. */
 const EXAMPLE = `{"infer": ["bb-infer"], "attach": ["bb-tools"]}`;
@@ -16,11 +17,20 @@ export interface Loaded {
 }
 
 /** The app of a file or a module. Throws BytebotError with the fix. */
-export async function loadApp(path: string | undefined, options: ByteBotOptions): Promise<Loaded> {
+export async function loadApp(
+  path: string | undefined,
+  options: ByteBotOptions,
+  values: KeptValues = {},
+): Promise<Loaded> {
   const file = await findApp(path);
-  if (extname(file) !== ".json") return { hub: await loadModule(file) };
-  const app = await readAppFile(file);
-  return { hub: toByteBot(app, options), listen: app.listen };
+  if (extname(file) !== ".json") {
+    if (values.db !== undefined || values.memory)
+      throw new BytebotError("invalid_params", `${file} is a module, which opens its log itself: see ByteBot.open`);
+    return { hub: await loadModule(file) };
+  }
+  const app = await readApp(file);
+  const kept = await openKept(fileOf(app, values));
+  return { hub: await withKept(kept, () => toByteBot(app, { ...options, ...kept })), listen: app.listen };
 }
 
 /** The file named, of a folder its bytebot.app.json; none named: the working folder's. */
@@ -51,23 +61,13 @@ export async function findAppFile(path: string): Promise<string> {
   );
 }
 
-/** Reads an app file, and refuses what it asks for that is not built yet. */
-export async function readAppFile(file: string): Promise<App> {
-  const app = await readApp(file);
-  if (app.log !== undefined && app.log !== "memory") {
-    throw new BytebotError(
-      "unavailable",
-      `${file}: "log" is ${JSON.stringify(app.log)}, and the durable log is not built yet: write "memory", or take it out`,
-    );
-  }
-  return app;
-}
-
 export function toByteBot(app: App, options: ByteBotOptions): ByteBot {
   const ui: Component | undefined = options.ui ?? (app.ui && toComponent(app.ui));
   const hub = new ByteBot({
     base: app.base,
     policy: app.policy,
+    ...(app.retention ? { retention: app.retention as NonNullable<ByteBotOptions["retention"]> } : {}),
+    ...(app.recovery ? { recovery: app.recovery } : {}),
     ...options,
     ...(ui === undefined ? {} : { ui }),
     ...(app.context ? { context: toComponent(app.context) } : {}),

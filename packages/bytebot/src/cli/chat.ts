@@ -1,11 +1,13 @@
 import { ByteBot } from "../app/bytebot.ts";
 import type { ByReference } from "../app/component.ts";
 import { BytebotError } from "../wire/index.ts";
-import { findAppFile, readAppFile, toByteBot, type Loaded } from "./app.ts";
+import { readApp, type App } from "../resolve/index.ts";
+import { findAppFile, toByteBot, type Loaded } from "./app.ts";
 import { chatUi } from "./chat-ui.ts";
 import { parse, toScopeOption, type Command } from "./command.ts";
 import { demoApp } from "./demo.ts";
 import { isBytebotError, tell, UsageError } from "./errors.ts";
+import { fileOf, fileOfFolder, keptOptions, openKept, openOwn, withKept, type Kept } from "./kept.ts";
 import { listen } from "./listen.ts";
 import { live } from "./live.ts";
 import { prepareModel, type Wanted } from "./model.ts";
@@ -27,6 +29,9 @@ Without a terminal each line of stdin is one turn, and stdout has the answers.
   --provider NAME  embedded, or openai-compatible for any server that speaks that protocol
   --model NAME     of the provider; for embedded the path of a GGUF file, or hf:user/repo/file.gguf
   --base-url URL   of the server, as in http://127.0.0.1:8080/v1
+  --db FILE        the durable log, in which the conversation goes on (default: what the app file says, else one for each
+                   folder in ~/.local/state/bytebot; with --once: none)
+  --memory         keep nothing on the disk
 
 exit codes: 0 ok, 1 it failed, 2 the command line is wrong
 `;
@@ -38,6 +43,7 @@ const options = {
   provider: { type: "string" },
   model: { type: "string" },
   "base-url": { type: "string" },
+  ...keptOptions,
 } as const;
 
 /** What bb-infer may read of our environment, in the default app. */
@@ -54,7 +60,15 @@ export const command: Command = {
     if (once?.trim() === "") throw new UsageError("chat", "--once needs the text to send");
     if (scope !== undefined) toScopeOption("chat", scope);
     const said = { once, json, scope };
-    const found = await appFor(positionals[0], { provider, model, base_url }, chatUi(said));
+    const keep = async (app: App | undefined): Promise<Kept> => {
+      if (values.db !== undefined || values.memory || app) {
+        const file = fileOf(app ?? { base: ".", log: "memory" }, values);
+        // One answer is no conversation to go on with, unless somebody says so.
+        return openKept(once !== undefined && values.db === undefined && app?.log === undefined ? undefined : file);
+      }
+      return once === undefined ? openOwn(fileOfFolder(process.cwd())) : {};
+    };
+    const found = await appFor(positionals[0], { provider, model, base_url }, chatUi(said), keep);
     if (found) {
       const { hub, listen: where } = found;
       const started = async () => {
@@ -69,17 +83,24 @@ export const command: Command = {
 };
 
 /** The app of the file, or the default one; undefined where no model can be had, which has then been told. */
-async function appFor(file: string | undefined, wanted: Wanted, ui: ByReference): Promise<Loaded | undefined> {
-  const app = file === undefined ? undefined : await readAppFile(await findAppFile(file));
-  const hub = app ? toByteBot(app, { ui, report }) : new ByteBot({ ui, report });
+async function appFor(
+  file: string | undefined,
+  wanted: Wanted,
+  ui: ByReference,
+  keep: (app: App | undefined) => Promise<Kept>,
+): Promise<Loaded | undefined> {
+  const app = file === undefined ? undefined : await readApp(await findAppFile(file));
+  const hasInfer = app !== undefined && app.infer.length > 0;
+  if (hasInfer && isNamed(wanted))
+    throw new UsageError("chat", `${app.file} says which infer answers, so name no other model here`);
+  const opts = hasInfer ? undefined : await modelFor(wanted);
+  if (!hasInfer && !opts) return undefined;
+  const hub = await withKept(await keep(app), (kept) => {
+    const options = { ui, report, ...kept };
+    return app ? toByteBot(app, options) : new ByteBot(options);
+  });
   if (!app) hub.attach({ ref: "bb-tools", opts: { root: process.cwd() } });
-  if (app && app.infer.length > 0) {
-    if (isNamed(wanted))
-      throw new UsageError("chat", `${app.file} says which infer answers, so name no other model here`);
-    return { hub, listen: app.listen };
-  }
-  const opts = await modelFor(wanted);
-  if (!opts) return undefined;
+  if (!opts) return { hub, listen: app?.listen };
   hub.attachInfer({ ref: "bb-infer", opts, env: KEYS }, { primary: true });
   return { hub, listen: app?.listen };
 }

@@ -4,6 +4,7 @@ import type { ComponentInfo } from "../wire/index.ts";
 import { loadApp } from "./app.ts";
 import { parse, type Command } from "./command.ts";
 import { listen, toListen, tokenFile } from "./listen.ts";
+import { keptOptions } from "./kept.ts";
 import { live } from "./live.ts";
 import { printLine, report } from "./output.ts";
 
@@ -16,6 +17,8 @@ Prints one line for each component that was attached.
                  module whose default export is a ByteBot, not started, or a function that returns one
   --listen PORT  serve the wire over HTTP on 127.0.0.1, to satellites with the token in BYTEBOT_TOKEN, or in the file that
                  is then named; HOST:PORT for another address
+  --db FILE      the durable log (default: what the app file says, else bytebot.db beside it)
+  --memory       keep nothing on the disk
   --json         the components as JSON lines
   --socket PATH  where bytebot tail may join (default: a place of its own in a folder of yours)
 
@@ -28,11 +31,11 @@ export const command: Command = {
     const { values, positionals } = parse(
       "run",
       args,
-      { json: { type: "boolean" }, socket: { type: "string" }, listen: { type: "string" } },
+      { json: { type: "boolean" }, socket: { type: "string" }, listen: { type: "string" }, ...keptOptions },
       1,
     );
     const asked = values.listen === undefined ? undefined : toListen(values.listen);
-    const { hub, listen: configured } = await loadApp(positionals[0], { report });
+    const { hub, listen: configured } = await loadApp(positionals[0], { report }, values);
     const where = asked ?? configured;
     const started = async (running: ByteBot) => {
       for (const component of await running.components())

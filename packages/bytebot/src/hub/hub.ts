@@ -3,7 +3,8 @@ import { MemoryBlobs, orderOf, withLargeEvents, type EventLog } from "../log/ind
 import type { Connect, Receiver } from "../transport/index.ts";
 import { BytebotError, type Event, type HistoryRequest } from "../wire/index.ts";
 import { Blobs } from "./blobs/blobs.ts";
-import { Cells, defaultRetention } from "./cells/cells.ts";
+import { Cells } from "./cells/cells.ts";
+import { retentionOf } from "./cells/retention.ts";
 import { control } from "./control.ts";
 import { Core } from "./core.ts";
 import type { Batch, ConnectionId, Effect, Plus } from "./effects.ts";
@@ -60,7 +61,7 @@ export class Hub {
     this.cells = new Cells({
       log: this.log,
       clock: this.clock,
-      retention: { ...defaultRetention, ...options.retention },
+      retention: retentionOf(options.retention ?? {}),
       carryOut: (batch) => this.carryOut(batch),
       failed: (cell, batches, error) => this.logFailed(cell, batches, error),
       full: (cell) => this.input({ type: "base", cell }),

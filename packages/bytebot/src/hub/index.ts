@@ -1,6 +1,7 @@
 export type { Blobs, BlobStream, PutOptions } from "./blobs/blobs.ts";
 export { defaultLimits, type CoreLimits } from "./limits.ts";
-export type { Retention } from "./cells/cells.ts";
+export type { Retention, Retentions } from "./cells/retention.ts";
+export type { Recovery } from "./recovery/loading.ts";
 export { defaultQuotas, type Quotas } from "./tenants/quotas.ts";
 export type { Budget, Price } from "./tenants/budget.ts";
 export { offer, type Offer } from "./grants.ts";

@@ -1,7 +1,7 @@
 import type { BlobStore, EventLog } from "../log/index.ts";
 import type { Event, PolicyRule } from "../wire/index.ts";
 import type { Budget, Price } from "./tenants/budget.ts";
-import type { Retention } from "./cells/cells.ts";
+import type { Retentions } from "./cells/retention.ts";
 import type { CoreOptions } from "./core.ts";
 import type { ConnectionId } from "./effects.ts";
 import { randomId } from "./ids.ts";
@@ -17,7 +17,7 @@ export interface HubOptions {
   /** Content by reference; default: in memory. */
   blobs?: BlobStore;
   /** How much each cell's log keeps; what is older is trimmed, and a reader that comes too late gets `bb_snapshot`. */
-  retention?: Partial<Retention>;
+  retention?: Retentions;
   /** What becomes of turns that were cut off with the Hub before this one: default "resume" (rule REC-4). */
   recovery?: Recovery;
   policy?: PolicyRule[];

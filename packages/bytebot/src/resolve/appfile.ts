@@ -34,6 +34,9 @@ const Infer = z.union(
   },
 );
 
+const amount = z.int({ error: "a whole number from 1 on is needed" }).min(1).optional();
+const amounts = { events: amount, bytes: amount };
+
 /** bytebot.app.json: the components of an app, and what holds for them. */
 export const AppFile = known({
   $schema: z.string().optional(),
@@ -67,7 +70,14 @@ export const AppFile = known({
   log: z
     .string({ error: `"memory" or a file's path is needed` })
     .min(1)
-    .describe(`"memory", or the log's file.`)
+    .describe(`"memory", or the log's file; absent: bytebot.db beside this file.`)
+    .optional(),
+  retention: known({ ...amounts, scopes: z.record(z.string(), known(amounts)).optional() })
+    .describe("How much of each conversation the log keeps; otherwise for some scopes and what is below them.")
+    .optional(),
+  recovery: z
+    .enum(["resume", "end", "wait"], { error: `"resume", "end" or "wait" is needed` })
+    .describe("What becomes of turns that were cut off; absent: they are resumed.")
     .optional(),
 });
 export type AppFile = z.infer<typeof AppFile>;
@@ -94,6 +104,8 @@ export interface App {
   policy: PolicyRule[];
   listen?: Listen;
   log?: string;
+  retention?: AppFile["retention"];
+  recovery?: AppFile["recovery"];
 }
 
 /** Reads an app file. Throws BytebotError `not_found`, or `invalid_params` naming the field and the fix. */
@@ -107,6 +119,8 @@ export async function readApp(path: string): Promise<App> {
     policy = [],
     listen,
     log,
+    retention,
+    recovery,
   } = parseAs(AppFile, await readJson(file), file);
   const app: App = {
     file,
@@ -125,6 +139,8 @@ export async function readApp(path: string): Promise<App> {
   if (context) app.context = asComponent(context);
   if (listen) app.listen = listen;
   if (log) app.log = log;
+  if (retention) app.retention = retention;
+  if (recovery) app.recovery = recovery;
   return app;
 }
 

@@ -69,10 +69,10 @@ const wrong: [what: string, files: Record<string, string | object>, args: string
     /the token of "phone" is in no environment variable PHONE_TOKEN/,
   ],
   [
-    "a log on disk",
-    app({ log: "./events.db" }),
+    "a log in a folder that is not there",
+    app({ log: "./none/events.db" }),
     ["run"],
-    /"log" is "\.\/events\.db", and the durable log is not built yet/,
+    /there is no folder .*none/,
   ],
   ["a component that is not there", app({ attach: ["./none"] }), ["run"], /there is no .*none \(from "\.\/none"\)/],
   ["a package that is not installed", app({ attach: ["bb-none"] }), ["run"], /no package "bb-none" in node_modules/],

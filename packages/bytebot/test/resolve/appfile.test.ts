@@ -46,7 +46,7 @@ const refusals: [title: string, content: unknown, message: string][] = [
   [
     "a key that is near none",
     { components: [] },
-    `{file}: unknown key "components": known are ui, context, infer, attach, policy, listen, log`,
+    `{file}: unknown key "components": known are ui, context, infer, attach, policy, listen, log, retention, recovery`,
   ],
   [
     "a misspelt key of a component",

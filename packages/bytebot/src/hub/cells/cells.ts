@@ -12,6 +12,7 @@ import {
 } from "../../log/index.ts";
 import type { Batch } from "../effects.ts";
 import { Queue } from "../turn/queue.ts";
+import type { Retention } from "./retention.ts";
 import type { Clock } from "../timers.ts";
 
 /** Well under an entry's limit, so that what is joined always fits. */
@@ -52,18 +53,10 @@ const BASE_SIZE = 1024 * 1024;
 /** But not before the cell has grown by this part of what the last one took: else most of a log would be these. */
 const BASE_PART = 0.25;
 
-/** How much a cell's log keeps: at least so many events or bytes of the newest, and about twice as many at most. */
-export interface Retention {
-  events: number;
-  bytes: number;
-}
-
-export const defaultRetention: Retention = { events: 5000, bytes: 8 * 1024 * 1024 };
-
 export interface CellsOptions {
   log: EventLog;
   clock: Clock;
-  retention: Retention;
+  retention: (cell: string) => Retention;
   /** Its events are committed. */
   carryOut: (batch: Batch) => void;
   failed: (cell: string, batches: Batch[], error: BytebotError) => void;
@@ -259,7 +252,8 @@ export class Cells {
 
   /** Is it time for an entry that stands for all before it? */
   private measure(cell: Cell): void {
-    const { retention, full } = this.options;
+    const { full } = this.options;
+    const retention = this.options.retention(cell.name);
     const since = grownSince(cell, cell.bases.at(-1));
     if (cell.wants === "base" || since.size < cell.baseSize * BASE_PART) return;
     const most = { events: Math.min(BASE_EVENTS, retention.events), size: Math.min(BASE_SIZE, retention.bytes) };
@@ -270,7 +264,7 @@ export class Cells {
 
   /** Below the newest such entry that has as much after it as is to be kept, for readers that were away for a while. */
   private trim(cell: Cell, pos: Pos): void {
-    const { retention } = this.options;
+    const retention = this.options.retention(cell.name);
     cell.wants = undefined;
     cell.bases.push({ pos, ...cell.grown });
     const at = cell.bases.findLastIndex((base) => {
