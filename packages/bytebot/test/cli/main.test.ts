@@ -17,7 +17,7 @@ test("--help is there for bytebot and for each command, on stdout", { timeout },
   const all = await new Cli(t, ["--help"]).done;
   assert.equal(all.code, 0);
   const names = [...all.out.matchAll(/^ {2}(\w+) /gm)].map(([, name]) => name!);
-  assert.deepEqual(names, ["run", "chat", "tail", "check", "demo"]);
+  assert.deepEqual(names, ["run", "chat", "tail", "check", "log", "demo"]);
   const ends = await Promise.all(names.map((name) => new Cli(t, [name, "--help"]).done));
   for (const [index, { code, out, err }] of ends.entries()) {
     assert.deepEqual([code, err], [0, ""]);
@@ -26,7 +26,7 @@ test("--help is there for bytebot and for each command, on stdout", { timeout },
 });
 
 const misused: [args: string[], says: RegExp][] = [
-  [[], /a command is needed: run, chat, tail, check, demo; see bytebot --help/],
+  [[], /a command is needed: run, chat, tail, check, log, demo; see bytebot --help/],
   [["walk"], /there is no command "walk"/],
   [["constructor"], /there is no command "constructor"/],
   [["--loud"], /there is no option "--loud"/],
@@ -38,6 +38,7 @@ const misused: [args: string[], says: RegExp][] = [
   [["run", "--listen", "127.0.0.1:70000"], /is no \[host:\]port/],
   [["tail", "--pid", "1", "--socket", "s"], /--pid and --socket name two apps/],
   [["tail", "--scope"], /'--scope <value>' argument missing/],
+  [["log"], /a command is needed: list, show, export, import, prune, verify; see bytebot log --help/],
   [["check"], /a component is needed, as in bytebot check \.\/tools; see bytebot check --help/],
   [["check", "--", "python3", "ui.py"], /a program needs its --kind/],
   [["check", "--kind", "browser", "--", "python3"], /--kind browser is none of ui, context/],
