@@ -165,7 +165,10 @@ test("a socket in use is refused, and the app that has it goes on", { timeout },
   const args = ["run", "--socket", join(cwd, "own", "app.sock")];
   const first = new Cli(t, args, { cwd, env: { TMPDIR: cwd } });
   await first.until("its line", ({ out }) => out.includes("tools"));
-  const second = await new Cli(t, args, { cwd, env: { TMPDIR: cwd } }).done;
+  const again = await new Cli(t, args, { cwd, env: { TMPDIR: cwd } }).done;
+  assert.deepEqual([again.code, again.out], [1, ""]);
+  assert.match(again.err, /^bytebot: the log .*bytebot\.db is in use by process \d+/, "one Hub for one log (DUR-2)");
+  const second = await new Cli(t, [...args, "--memory"], { cwd, env: { TMPDIR: cwd } }).done;
   assert.deepEqual([second.code, second.out], [1, ""]);
   assert.match(second.err, /^bytebot: another process listens on .*app\.sock: end it, or choose another path\n$/);
   assert.equal(leftOf(cwd).length, 1);
