@@ -38,7 +38,8 @@ export class Arrivals {
   add(id: ConnectionId, open: Open, event: Event): void {
     if (open.inbox.isIdle && this.options.isIdle() && this.relayed(id, event)) return;
     open.inbox.add(() => this.takeIn(id, event));
-    if (open.inbox.length > MAX_WAITING) this.options.end(id, `${MAX_WAITING} events wait for the store of blobs`);
+    if (open.inbox.length > MAX_WAITING)
+      this.options.end(id, `${MAX_WAITING} events wait for the log, or for the store of blobs`);
   }
 
   /** Undefined: it was taken at once. */

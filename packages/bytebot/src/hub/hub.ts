@@ -243,8 +243,15 @@ export class Hub {
     }
   }
 
-  /** A cell leaves the memory only where nothing that may be for it waits. */
+  /**
+   * A cell leaves the memory only where nothing that may be for it waits; what waited while its log failed, and its
+   * conversation with it, may come again.
+   */
   private inTurn(input: StepInput): StepInput {
+    if (input.type === "event" && this.loading.isMissing(input.connection, input.event)) {
+      const error = new BytebotError("unavailable", "the log failed meanwhile: send it again", { retryable: true });
+      return { ...input, type: "refused", error };
+    }
     if (input.type !== "unload" || (this.inputs.length === 1 && this.cells.isQuiet(input.cell))) return input;
     return { type: "rested", cell: input.cell };
   }

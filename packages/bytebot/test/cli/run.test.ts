@@ -68,12 +68,7 @@ const wrong: [what: string, files: Record<string, string | object>, args: string
     ["run"],
     /the token of "phone" is in no environment variable PHONE_TOKEN/,
   ],
-  [
-    "a log in a folder that is not there",
-    app({ log: "./none/events.db" }),
-    ["run"],
-    /there is no folder .*none/,
-  ],
+  ["a log in a folder that is not there", app({ log: "./none/events.db" }), ["run"], /there is no folder .*none/],
   ["a component that is not there", app({ attach: ["./none"] }), ["run"], /there is no .*none \(from "\.\/none"\)/],
   ["a package that is not installed", app({ attach: ["bb-none"] }), ["run"], /no package "bb-none" in node_modules/],
   ["a URL", app({ ui: "http://site:8081" }), ["run"], /http:\/\/site:8081\/stream cannot be reached/],

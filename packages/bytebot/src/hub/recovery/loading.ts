@@ -42,12 +42,15 @@ export class Loading {
 
   /** Resolves when the cell of this event is known; undefined: at once. Rejects where its log cannot be read. */
   before(from: ConnectionId, event: Event): Promise<void> | undefined {
-    const { core } = this.options;
-    const { event_type, scope } = event;
-    if (!BEGINNING.has(event_type) || !isScope(scope)) return undefined;
+    return this.isMissing(from, event) ? this.cell(cellOf(event["scope"] as string)) : undefined;
+  }
+
+  /** Would this event begin something in a cell of which nothing is known? */
+  isMissing(from: ConnectionId, { event_type, scope }: Event): boolean {
+    const { core, cells } = this.options;
+    if (!BEGINNING.has(event_type) || !isScope(scope) || cells.isLoaded(cellOf(scope))) return false;
     const connection = core.synced(from);
-    if (!connection || !mayTouch(connection, scope)) return undefined;
-    return this.cell(cellOf(scope));
+    return connection !== undefined && mayTouch(connection, scope);
   }
 
   /** The cells in which something was under way: known from here on, and held until `goOn`. */

@@ -49,7 +49,10 @@ function mustHaveRoom(core: Core, { scope, questions }: Conversation): void {
 
 function pose(core: Core, connection: Synced, event: InputRequest, schema: Schema | undefined): void {
   const { scope, call } = placeOf(core, connection, event);
-  const conversation = core.conversation(scope);
+  // While its schema was checked the log may have failed, and the conversation with it.
+  const conversation = core.conversations.get(scope);
+  if (!conversation)
+    throw new BytebotError("unavailable", `the conversation "${scope}" was given up: ask again`, { retryable: true });
   mustHaveRoom(core, conversation);
   const of = { connection: connection.id, component: connection.offer.componentId, request: event.id };
   const asker: Question["asker"] = call ? { type: "call", ...of, call } : { type: "context", ...of };
