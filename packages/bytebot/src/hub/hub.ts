@@ -237,23 +237,10 @@ export class Hub {
   private input(input: StepInput): undefined {
     if (this.inputs.push(input) > 1) return undefined;
     for (let next: StepInput | undefined = input; next; next = this.inputs[0]) {
-      const taken = this.inTurn(next);
+      const taken = this.loading.inTurn(next, this.inputs.length === 1);
       this.guarded(() => step(this.core, this.clock.now(), taken).forEach((batch) => this.cells.add(batch)));
       this.inputs.shift();
     }
-  }
-
-  /**
-   * A cell leaves the memory only where nothing that may be for it waits; what waited while its log failed, and its
-   * conversation with it, may come again.
-   */
-  private inTurn(input: StepInput): StepInput {
-    if (input.type === "event" && this.loading.isMissing(input.connection, input.event)) {
-      const error = new BytebotError("unavailable", "the log failed meanwhile: send it again", { retryable: true });
-      return { ...input, type: "refused", error };
-    }
-    if (input.type !== "unload" || (this.inputs.length === 1 && this.cells.isQuiet(input.cell))) return input;
-    return { type: "rested", cell: input.cell };
   }
 
   /** A mistake in one place is told, and does not take everybody down. */

@@ -1,4 +1,4 @@
-import { cellOf, isScope, type Event } from "../../wire/index.ts";
+import { BytebotError, cellOf, isScope, type Event } from "../../wire/index.ts";
 import { inTime } from "../blobs/in-time.ts";
 import type { Cells } from "../cells/cells.ts";
 import { isBusy } from "../conversation.ts";
@@ -72,6 +72,18 @@ export class Loading {
   /** The log refused an entry of this cell: what it has is read anew when the cell is addressed again. */
   refused(cell: string): void {
     this.failed.add(cell);
+  }
+
+  /**
+   * The input as it is when its turn has come: a cell leaves the memory only where nothing that may be for it waits; what
+   * waited while its log failed, and its conversation with it, may come again. `alone`: nothing waits behind it.
+   */
+  inTurn(input: StepInput, alone: boolean): StepInput {
+    if (input.type === "unload" && !(alone && this.options.cells.isQuiet(input.cell)))
+      return { type: "rested", cell: input.cell };
+    if (input.type !== "event" || !this.isMissing(input.connection, input.event)) return input;
+    const error = new BytebotError("unavailable", "the log failed meanwhile: send it again", { retryable: true });
+    return { ...input, type: "refused", error };
   }
 
   private cell(name: string): Promise<void> | undefined {
