@@ -1,0 +1,247 @@
+import { BytebotError, type Block, type Event, type PolicyRule, type ToolDefinition } from "../wire/index.ts";
+import { firstText, placeOf } from "./logged.ts";
+import type { Recorded } from "./recording.ts";
+
+/** Different tools of one cell: each has a connection of its own, so that it can be lost by itself. */
+const MOST_TOOLS = 1000;
+
+export const NO_SCHEMA = "The arguments do not fit the tool's schema.";
+const NOT_OFFERED = /^There is no tool ".*" in this request\.$/s;
+const REMOVED = /^The tool ".*" was removed or changed since it was offered\.$/s;
+const LOST = /^The connection to (.*) was lost\. /s;
+const GONE = /^(.*?) is gone: (.*)$/s;
+
+/** One call, from all that is recorded of it. */
+export interface Call {
+  id: string;
+  name: string;
+  /** What the model called it. */
+  modelName: string;
+  input: unknown;
+  /** Where the Hub was asked for it otherwise than by a model. */
+  asked: boolean;
+  decision: PolicyRule["decision"];
+  /** The event that is its request, where it ran, and its result. */
+  request?: Recorded;
+  result?: Recorded;
+}
+
+/** A tool as a recorded component has it. */
+export interface PlayedTool {
+  component: string;
+  modelName: string;
+  definition: ToolDefinition;
+}
+
+/** What a cell's recording says of the satellites that took part: who was asked what, and what they answered. */
+export class Plan {
+  readonly calls = new Map<string, Call>();
+  /** The calls of each answer. */
+  readonly rounds = new Map<string, Call[]>();
+  /** Text that was on its way when its answer was cut short, by answer. */
+  readonly partial = new Map<string, Event[]>();
+  readonly tools: PlayedTool[];
+  /** The infer's name. */
+  readonly infer: string;
+  private readonly events: readonly Recorded[];
+  private readonly order = new Map<Recorded, number>();
+  /** Where the turn after an input ends, by the input: of conversations below others. */
+  private readonly ends = new Map<Recorded, number>();
+
+  constructor(events: readonly Recorded[], registered: ReadonlyMap<string, ToolDefinition>) {
+    this.events = events;
+    this.infer = inferOf(events);
+    const ended = new Set<string>();
+    for (const [index, recorded] of events.entries()) {
+      this.order.set(recorded, index);
+      this.add(recorded, ended);
+    }
+    this.findEnds();
+    this.tools = this.toolsOf(registered);
+  }
+
+  /** Tools of this answer's calls that were not offered, or were taken away meanwhile. */
+  missing(place: string, why: "not_offered" | "removed"): ReadonlySet<string> {
+    const pattern = why === "removed" ? REMOVED : NOT_OFFERED;
+    const missing = (this.rounds.get(place) ?? []).filter(
+      ({ result }) => result && pattern.test(firstText(result.event)),
+    );
+    return new Set(missing.map(({ modelName }) => modelName));
+  }
+
+  /** Of the calls that run, the one within which a conversation below its own begins: the last to end before it does, else the next. */
+  callAround(child: Recorded, running: Iterable<Call>): Call | undefined {
+    const scope = String(child.event["scope"]);
+    const end = this.ends.get(child) ?? Infinity;
+    const around = [...running]
+      .filter(({ request }) => scope.startsWith(`${String(request?.event["scope"])}/~`))
+      .map((call) => ({ call, at: call.result ? this.order.get(call.result)! : Infinity }))
+      .sort((a, b) => a.at - b.at);
+    return (around.findLast(({ at }) => at < end) ?? around[0])?.call;
+  }
+
+  private add(recorded: Recorded, ended: Set<string>): void {
+    const { event } = recorded;
+    const place = placeOf(event);
+    const id = String(event["call_id"]);
+    switch (event.event_type) {
+      case "infer_chunk": {
+        const block = event["block"] as Block | undefined;
+        if (event["kind"] !== "block_stop" || !block) return;
+        if (ended.has(place)) push(this.partial, place, event);
+        else if (block.type === "tool_use")
+          push(this.rounds, place, this.call(String(block["id"]), String(block["name"]), block["input"]));
+        return;
+      }
+      case "bb_infer_result":
+        ended.add(place);
+        return;
+      case "bb_tool_call_request":
+      case "tool_call": {
+        const call = this.call(id, String(event["name"]), event["input"], true);
+        call.name = String(event["name"]);
+        if (event.event_type === "bb_tool_call_request") call.request = recorded;
+        return;
+      }
+      case "input_strict": {
+        const approval = event["approval"] as { name: string; input: unknown } | undefined;
+        if (!approval) return;
+        const name = approval.name.slice(approval.name.lastIndexOf("/") + 1);
+        const call = this.call(id, name, approval.input, true);
+        call.name = name;
+        call.decision = "ask";
+        return;
+      }
+      case "bb_tool_call_result": {
+        const call = this.calls.get(id);
+        if (!call) return;
+        call.result = recorded;
+        if (event["status"] === "denied" && call.decision === "allow") call.decision = "deny";
+      }
+    }
+  }
+
+  private call(id: string, name: string, input: unknown, asked = false): Call {
+    const known = this.calls.get(id);
+    if (known) return known;
+    const call: Call = { id, name, modelName: name, input, asked, decision: "allow" };
+    this.calls.set(id, call);
+    return call;
+  }
+
+  private findEnds(): void {
+    const ends = new Map<unknown, number>();
+    for (let index = this.events.length - 1; index >= 0; index--) {
+      const recorded = this.events[index]!;
+      const { event_type, kind, scope } = recorded.event;
+      if (kind === "loop_done") ends.set(scope, index);
+      if (event_type === "user_event") this.ends.set(recorded, ends.get(scope) ?? Infinity);
+    }
+  }
+
+  private toolsOf(registered: ReadonlyMap<string, ToolDefinition>): PlayedTool[] {
+    const tools = new Map<string, PlayedTool>();
+    const components = this.components();
+    const byName = new Map<string, Call[]>();
+    for (const call of this.calls.values()) push(byName, call.modelName, call);
+    for (const [modelName, calls] of byName) {
+      const call = calls.find(existed);
+      if (!call) continue;
+      const plain = toModelName(call.name);
+      const prefix = modelName.slice(0, -plain.length - 1);
+      const renamed = modelName !== plain && modelName.endsWith(`_${plain}`);
+      const component = renamed ? prefix : (components.get(call.name) ?? "tools");
+      const definition = define(call.name, calls, registered);
+      tools.set(modelName, { component, modelName, definition });
+      // Its plain name was another's.
+      if (renamed && !tools.has(plain))
+        tools.set(plain, { component: "others", modelName: plain, definition: { ...definition, name: plain } });
+      if (tools.size > MOST_TOOLS)
+        throw new BytebotError("too_large", `its calls are of more than ${MOST_TOOLS} different tools`);
+    }
+    // A plain name goes to whoever comes first.
+    return [...tools.values()].sort((a, b) => rank(a) - rank(b));
+  }
+
+  /** By the names of tools: an approval names the component, and so does a connection that was lost. */
+  private components(): Map<string, string> {
+    const components = new Map<string, string>();
+    for (const { event } of this.events) {
+      const approval = event["approval"] as { name: string } | undefined;
+      const at = approval?.name.lastIndexOf("/") ?? -1;
+      if (approval && at > 0) components.set(approval.name.slice(at + 1), approval.name.slice(0, at));
+      const lost = event["status"] === "lost" ? LOST.exec(firstText(event)) : null;
+      if (lost) components.set(String(event["name"]), lost[1]!);
+    }
+    return components;
+  }
+}
+
+/** As it was registered; where the file does not say how, whatever takes the arguments that were taken. */
+function define(name: string, calls: readonly Call[], registered: ReadonlyMap<string, ToolDefinition>): ToolDefinition {
+  const known = registered.get(name);
+  if (known) return known;
+  const refused = calls.filter(({ result }) => result && isOfSchema(result.event)).map(({ input }) => input);
+  const request = calls.find((call) => call.request)?.request?.event;
+  const timeout = Number(request?.["deadline_ts"]) - Number(request?.["ts"]);
+  const input_schema = { type: "object", ...(refused.length > 0 ? { not: { enum: refused } } : {}) };
+  return { name, input_schema, ...(Number.isInteger(timeout) && timeout > 0 ? { timeout_ms: timeout } : {}) };
+}
+
+/** Did the Hub refuse these arguments by the tool's schema? */
+export function isOfSchema(event: Event): boolean {
+  return event["synthetic"] === true && event["status"] === "error" && firstText(event).startsWith(NO_SCHEMA);
+}
+
+/** The loop guard's numbers, where it came into play; else there were none that mattered. */
+export function guardOf(events: readonly Recorded[]): { callsPerLoop: number; sameCalls: number } {
+  const guard = { callsPerLoop: Infinity, sameCalls: Infinity };
+  for (const { event } of events) {
+    const { error } = event as { error?: { code: string; message: string } };
+    if (event["kind"] !== "loop_done" || error?.code !== "loop_limit") continue;
+    const [, calls] = /^the loop made more than (\d+) tool calls$/.exec(error.message) ?? [];
+    const [, same] = / more than (\d+) times in a row$/.exec(error.message) ?? [];
+    if (calls !== undefined) guard.callsPerLoop = Number(calls);
+    if (same !== undefined) guard.sameCalls = Number(same);
+  }
+  return guard;
+}
+
+/** Whose connection was lost, and how, where an answer ended with it. */
+export function goneOf(event: Event): { name: string; reason: string } | undefined {
+  const { error, synthetic } = event as { error?: { code: string; message: string }; synthetic?: boolean };
+  const found = synthetic === true && error?.code === "unavailable" ? GONE.exec(error.message) : null;
+  return found ? { name: found[1]!, reason: found[2]! } : undefined;
+}
+
+/** A call of it came as far as its tool, or to where only a tool's own can come. */
+function existed({ request, decision, result }: Call): boolean {
+  if (request || decision !== "allow") return true;
+  if (!result) return false;
+  const text = firstText(result.event);
+  return result.event["status"] === "cancelled" || text.startsWith(NO_SCHEMA) || REMOVED.test(text);
+}
+
+function inferOf(events: readonly Recorded[]): string {
+  for (const { event } of events) {
+    const origin = (event["block"] as { origin?: unknown } | undefined)?.origin;
+    if (typeof origin === "string") return origin.split("/", 1)[0] || "infer";
+    const gone = goneOf(event);
+    if (gone) return gone.name;
+  }
+  return "infer";
+}
+
+function toModelName(name: string): string {
+  return name.replaceAll(/[^A-Za-z0-9_-]/g, "_").slice(0, 64);
+}
+
+function rank({ modelName, definition }: PlayedTool): number {
+  return modelName === toModelName(definition.name) ? 0 : 1;
+}
+
+function push<Item>(lists: Map<string, Item[]>, key: string, item: Item): void {
+  const list = lists.get(key);
+  if (list) list.push(item);
+  else lists.set(key, [item]);
+}

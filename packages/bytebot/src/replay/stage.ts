@@ -1,0 +1,225 @@
+import { setImmediate as turnOfTheLoop } from "node:timers/promises";
+import { Hub, offer, type HubOptions, type Offer } from "../hub/index.ts";
+import { MemoryBlobs, MemoryLog, type BlobStore, type StoredBlob } from "../log/index.ts";
+import { inprocPair, type Link } from "../transport/index.ts";
+import type { Block, BytebotError, Event } from "../wire/index.ts";
+import { RecordedClock } from "./clock.ts";
+import { isLogged, isShown, toLogged } from "./logged.ts";
+import type { PlayedTool } from "./plan.ts";
+
+/** So many turns of the event loop without a word of the Hub's, and it waits for somebody. */
+const QUIET_TURNS = 4;
+
+export interface Cast {
+  tools: readonly PlayedTool[];
+  infer: string;
+  /** What the app had set. */
+  limits: NonNullable<HubOptions["limits"]>;
+  /** Content by reference that the recording names: its bytes are not there, and nobody reads them. */
+  blobs: ReadonlyMap<string, Block>;
+  /** Milliseconds since 1970, at the beginning. */
+  time: number;
+}
+
+/** A real Hub over a real log, and everybody who took part in a recording: they say what they are told to. */
+export class Stage {
+  readonly clock: RecordedClock;
+  /** Refusals and faults since the last time that somebody spoke. */
+  complaints: string[] = [];
+  /** The open render of each conversation. */
+  readonly renders = new Map<string, string>();
+  private readonly hub: Hub;
+  private readonly cast: Cast;
+  private readonly leaving = new AbortController();
+  private readonly logged = new Map<number, Event>();
+  private readonly tools = new Map<string, Link>();
+  private person!: Link;
+  private context!: Link;
+  private infer: Link | undefined;
+  private taken = 0;
+  private count = 0;
+
+  private constructor(cast: Cast) {
+    this.cast = cast;
+    this.clock = new RecordedClock(cast.time);
+    this.hub = new Hub({
+      name: "replay",
+      version: "0",
+      log: new MemoryLog(),
+      blobs: new RecordedBlobs(cast.blobs),
+      clock: this.clock,
+      limits: cast.limits,
+      // How fast it goes, and beside what else it went, is not the recording's.
+      quotas: { events: Infinity, inferences: Infinity, conversations: Infinity },
+      report: (line) => void (line.startsWith("fault") && this.complaints.push(line)),
+    });
+    this.hub.watch((event) => this.watch(event));
+  }
+
+  static async open(cast: Cast): Promise<Stage> {
+    const stage = new Stage(cast);
+    const incremental = { capabilities: { history: { incremental: {} } } };
+    stage.context = await stage.join("context", { name: "context" }, incremental);
+    stage.hub.expectContext(true);
+    for (const [index, tool] of cast.tools.entries()) await stage.addTool(tool, index);
+    const owner = { owner: true, input_capable: true, types: ["input_strict"] };
+    stage.person = await stage.join("ui", { name: "person", owner: true }, owner);
+    await stage.settled();
+    return stage;
+  }
+
+  /** A name that nobody has used. */
+  newId(prefix: string): string {
+    return `${prefix}_${++this.count}`;
+  }
+
+  asPerson(event: Event): void {
+    this.person.send(event);
+  }
+
+  asContext(event: Event): void {
+    this.context.send(event);
+  }
+
+  asInfer(event: Event): void {
+    this.infer?.send(event);
+  }
+
+  asTool(modelName: string, event: Event): void {
+    this.tools.get(modelName)?.send(event);
+  }
+
+  /** The infer, where it is not there: at the beginning, or after it was lost. */
+  async haveInfer(): Promise<void> {
+    this.infer ??= await this.join("infer", { name: this.cast.infer }, {});
+  }
+
+  async loseInfer(reason: string): Promise<void> {
+    const lost = this.infer;
+    this.infer = undefined;
+    await lost?.close(reason);
+  }
+
+  /** Its connection is lost, and it comes back. */
+  async loseTool(modelName: string): Promise<void> {
+    await this.tools.get(modelName)?.close("lost");
+    const index = this.cast.tools.findIndex((tool) => tool.modelName === modelName);
+    if (index !== -1) await this.addTool(this.cast.tools[index]!, index);
+  }
+
+  /** Takes tools away, or gives them back. */
+  register(modelNames: Iterable<string>, there: boolean): void {
+    for (const { modelName, definition } of this.cast.tools) {
+      if (![...modelNames].includes(modelName)) continue;
+      const tools = there ? [definition] : [];
+      this.asTool(modelName, { event_type: "bb_tool_register", id: this.newId("g"), tools });
+    }
+  }
+
+  /** Until the Hub waits for somebody. */
+  async settled(): Promise<void> {
+    for (let quiet = 0; quiet < QUIET_TURNS; quiet++) {
+      await turnOfTheLoop();
+      // Schemas are checked by another thread, in its own time.
+      if (this.hub.counts()["checks"]! > 0) quiet = 0;
+    }
+  }
+
+  /** The next event of the log, where it has come. */
+  peek(): Event | undefined {
+    const seq = this.nextSeq();
+    return seq === undefined ? undefined : toLogged(this.logged.get(seq)!);
+  }
+
+  take(): void {
+    const seq = this.nextSeq();
+    if (seq === undefined) return;
+    this.taken = seq;
+    this.logged.delete(seq);
+  }
+
+  /** All that has come and was not taken. */
+  rest(): Event[] {
+    return [...this.logged].sort(([a], [b]) => a - b).map(([, event]) => toLogged(event));
+  }
+
+  async close(): Promise<void> {
+    this.leaving.abort();
+    await this.hub.close();
+  }
+
+  private nextSeq(): number | undefined {
+    let next: number | undefined;
+    for (const seq of this.logged.keys()) if (next === undefined || seq < next) next = seq;
+    return next;
+  }
+
+  private watch(event: Event): void {
+    const { seq } = event as { seq?: number };
+    if (seq === undefined || seq <= this.taken || !(isLogged(event) || isShown(event))) return;
+    const known = this.logged.get(seq);
+    if (!known || isShown(known)) this.logged.set(seq, event);
+  }
+
+  private async addTool({ component, modelName, definition }: PlayedTool, index: number): Promise<void> {
+    const link = await this.join("toolsource", { name: component, componentId: `tool-${index}` }, {});
+    this.tools.set(modelName, link);
+    link.send({ event_type: "bb_tool_register", id: this.newId("g"), tools: [definition] });
+  }
+
+  private async join(
+    kind: NonNullable<Offer["kind"]>,
+    fields: Partial<Offer> & { name: string },
+    sync: object,
+  ): Promise<Link> {
+    let satellite!: Link;
+    const receiver = {
+      event: (event: Event) => this.hear(event),
+      fault: (error: BytebotError) => void this.complaints.push(error.message),
+      closed: () => undefined,
+    };
+    const from = offer({ componentId: fields.name, kind, ...fields });
+    await this.hub.connect(
+      from,
+      async (hub) => {
+        const pair = inprocPair(fields.name, hub, receiver);
+        satellite = pair.satellite;
+        return pair.hub;
+      },
+      this.leaving.signal,
+    );
+    satellite.send({ event_type: "bb_sync", kind, ...sync });
+    return satellite;
+  }
+
+  private hear(event: Event): void {
+    if (event.event_type === "bb_context_render_request") this.renders.set(String(event["scope"]), String(event["id"]));
+    if (event.event_type === "bb_error") this.complaints.push(`${String(event["code"])}: ${String(event["message"])}`);
+  }
+}
+
+/** What a recording names is there, in the size that it says. */
+class RecordedBlobs implements BlobStore {
+  private readonly named: ReadonlyMap<string, Block>;
+  private readonly kept = new MemoryBlobs();
+
+  constructor(named: ReadonlyMap<string, Block>) {
+    this.named = named;
+  }
+
+  create(cell: string): ReturnType<BlobStore["create"]> {
+    return this.kept.create(cell);
+  }
+
+  async find(cell: string, ref: string): Promise<StoredBlob | undefined> {
+    const block = this.named.get(ref);
+    if (!block) return this.kept.find(cell, ref);
+    return { ref, size: Number(block["size"]), mimeType: String(block["mime_type"]), read: nothing };
+  }
+
+  close(): Promise<void> {
+    return this.kept.close();
+  }
+}
+
+async function* nothing(): AsyncGenerator<Uint8Array> {}
