@@ -181,6 +181,7 @@ export class Causes {
     const call = this.plan.calls.get(String(question?.["call_id"]));
     // It ends with its call, and is resolved before that is said.
     if (outcome === "cancelled" && call?.result) return this.callResult(call.result.event);
+    if (outcome === "cancelled" && question && !call) return this.stage.loseContext();
     if (!question || (outcome !== "accepted" && outcome !== "declined")) return;
     const in_reply_to = this.names.of(id);
     const value = outcome === "accepted" ? { value: this.valueFor(question, call) } : {};

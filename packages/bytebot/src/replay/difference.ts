@@ -7,10 +7,15 @@ export interface Difference {
   replayed: unknown;
 }
 
-/** Of another run: when and by whom, its place in the log, and how an answer was cut into deltas. */
-const OTHER = new Set("seq cursor ts from by n merged deadline_ts expires_at".split(" "));
+/**
+ * Of another run: when and by whom, its place in the log, how an answer was cut into deltas, which model signed it, and what
+ * comes of a tool's definition; by their path.
+ */
+const OTHER = new Set(
+  "seq cursor ts from by n merged deadline_ts expires_at block.origin approval.tool_hash".split(" "),
+);
 /** Names that the Hub or a sender made up: by their path. */
-const NAMES = new Set("id in_reply_to call_id loop_id block.id block.origin approval.tool_hash".split(" "));
+const NAMES = new Set("id in_reply_to call_id loop_id block.id".split(" "));
 const SENT = new Set(["user_event", "interrupt"]);
 const FIRST = ["event_type", "kind", "scope", "name"];
 
@@ -46,7 +51,6 @@ export function differenceOf(recorded: Event, replayed: Event, names: Names): Di
   if (SENT.has(recorded.event_type)) names.begin(own(recorded), own(replayed));
   const fields = new Set([...FIRST, ...Object.keys(recorded), ...Object.keys(replayed)]);
   for (const field of fields) {
-    if (OTHER.has(field)) continue;
     if (field === "id" && recorded.event_type === "input_state" && names.same(own(recorded), own(replayed))) continue;
     if (field === "id" && SENT.has(recorded.event_type) && typeof recorded["id"] === typeof replayed["id"]) continue;
     const found = differs(recorded[field], replayed[field], field, names);
@@ -61,6 +65,7 @@ function own({ scope, id }: Event): string {
 }
 
 function differs(recorded: unknown, replayed: unknown, path: string, names: Names): Difference | undefined {
+  if (OTHER.has(path)) return undefined;
   if (NAMES.has(path) && typeof recorded === "string" && typeof replayed === "string")
     return names.same(recorded, replayed) ? undefined : { path, recorded, replayed };
   if (Object.is(recorded, replayed)) return undefined;

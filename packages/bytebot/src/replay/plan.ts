@@ -6,6 +6,7 @@ import type { Recorded } from "./recording.ts";
 const MOST_TOOLS = 1000;
 
 export const NO_SCHEMA = "The arguments do not fit the tool's schema.";
+const NOT_CHECKED = "The arguments could not be checked, so it did not run: the schema of ";
 const NOT_OFFERED = /^There is no tool ".*" in this request\.$/s;
 const REMOVED = /^The tool ".*" was removed or changed since it was offered\.$/s;
 const LOST = /^The connection to (.*) was lost\. /s;
@@ -45,6 +46,8 @@ export class Plan {
   readonly infer: string;
   private readonly events: readonly Recorded[];
   private readonly order = new Map<Recorded, number>();
+  /** The place of each request: a result that the Hub had to write does not say it. */
+  private readonly places = new Map<unknown, string>();
   /** Where the turn after an input ends, by the input: of conversations below others. */
   private readonly ends = new Map<Recorded, number>();
 
@@ -93,8 +96,11 @@ export class Plan {
           push(this.rounds, place, this.call(String(block["id"]), String(block["name"]), block["input"]));
         return;
       }
+      case "bb_infer_request":
+        this.places.set(event["id"], place);
+        return;
       case "bb_infer_result":
-        ended.add(place);
+        ended.add(this.places.get(event["in_reply_to"]) ?? place);
         return;
       case "bb_tool_call_request":
       case "tool_call": {
@@ -190,21 +196,9 @@ function define(name: string, calls: readonly Call[], registered: ReadonlyMap<st
 
 /** Did the Hub refuse these arguments by the tool's schema? */
 export function isOfSchema(event: Event): boolean {
-  return event["synthetic"] === true && event["status"] === "error" && firstText(event).startsWith(NO_SCHEMA);
-}
-
-/** The loop guard's numbers, where it came into play; else there were none that mattered. */
-export function guardOf(events: readonly Recorded[]): { callsPerLoop: number; sameCalls: number } {
-  const guard = { callsPerLoop: Infinity, sameCalls: Infinity };
-  for (const { event } of events) {
-    const { error } = event as { error?: { code: string; message: string } };
-    if (event["kind"] !== "loop_done" || error?.code !== "loop_limit") continue;
-    const [, calls] = /^the loop made more than (\d+) tool calls$/.exec(error.message) ?? [];
-    const [, same] = / more than (\d+) times in a row$/.exec(error.message) ?? [];
-    if (calls !== undefined) guard.callsPerLoop = Number(calls);
-    if (same !== undefined) guard.sameCalls = Number(same);
-  }
-  return guard;
+  const text = firstText(event);
+  const said = text.startsWith(NO_SCHEMA) || text.startsWith(NOT_CHECKED);
+  return said && event["synthetic"] === true && event["status"] === "error";
 }
 
 /** Whose connection was lost, and how, where an answer ended with it. */
@@ -219,7 +213,7 @@ function existed({ request, decision, result }: Call): boolean {
   if (request || decision !== "allow") return true;
   if (!result) return false;
   const text = firstText(result.event);
-  return result.event["status"] === "cancelled" || text.startsWith(NO_SCHEMA) || REMOVED.test(text);
+  return result.event["status"] === "cancelled" || isOfSchema(result.event) || REMOVED.test(text);
 }
 
 function inferOf(events: readonly Recorded[]): string {

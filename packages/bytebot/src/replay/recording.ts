@@ -58,6 +58,7 @@ class Reader {
   private wrong: BytebotError | undefined;
   private bytes = 0;
   private events = 0;
+  private kept = 0;
   private cutAt: number | undefined;
 
   constructor(scope: string | undefined) {
@@ -124,7 +125,7 @@ class Reader {
     const stamped = typeof event["seq"] === "number";
     const list = stamped ? this.stamped : this.unstamped;
     list.push(recorded);
-    if (this.bytes > MOST_BYTES || this.events > MOST_EVENTS) {
+    if (this.bytes > MOST_BYTES || ++this.kept > MOST_EVENTS) {
       const most = `${MOST_EVENTS} events or ${MOST_BYTES / 1024 / 1024} MiB`;
       throw new BytebotError(
         "too_large",

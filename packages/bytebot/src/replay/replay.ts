@@ -1,8 +1,9 @@
 import type { Block, Event } from "../wire/index.ts";
 import { Causes } from "./causes.ts";
 import { differenceOf, Names, type Difference } from "./difference.ts";
+import { callsAtOnce, limitsOf } from "./limits.ts";
 import { partOf } from "./part.ts";
-import { guardOf, isOfSchema, NO_SCHEMA, Plan } from "./plan.ts";
+import { isOfSchema, NO_SCHEMA, Plan } from "./plan.ts";
 import type { Recorded, Recording } from "./recording.ts";
 import { Stage } from "./stage.ts";
 
@@ -45,7 +46,14 @@ async function replayCell(
   const plan = new Plan(events, tools);
   const time = events.find(({ event }) => event["ts"] !== undefined)?.event["ts"] as number | undefined;
   const { tools: played, infer } = plan;
-  const cast = { tools: played, infer, blobs: blobsIn(events), limits: guardOf(events), time: time ?? SOME_TIME };
+  const cast = {
+    tools: played,
+    infer,
+    blobs: blobsIn(events),
+    limits: limitsOf(events),
+    calls: callsAtOnce(events),
+    time: time ?? SOME_TIME,
+  };
   const stage = await Stage.open(cast);
   try {
     const names = new Names();
@@ -82,8 +90,12 @@ async function next(stage: Stage, causes: Causes, recorded: Recorded): Promise<E
   stage.clock.reach(event["ts"]);
   if (!stage.peek()) {
     stage.complaints = [];
-    await causes.cause(recorded);
-    await stage.settled();
+    // A context that does not have the history is asked once more, with the whole (rule HIS-3).
+    for (let more = true, count = 0; more && !stage.peek() && count < 2; count++) {
+      await causes.cause(recorded);
+      await stage.settled();
+      more = event["kind"] === "loop_done" && stage.renders.has(String(event["scope"]));
+    }
   }
   for (let count = 0; isOfTime(event) && !stage.peek() && count < MOST_DEADLINES && stage.clock.next(); count++)
     await stage.settled();

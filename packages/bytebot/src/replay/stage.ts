@@ -15,6 +15,7 @@ export interface Cast {
   infer: string;
   /** What the app had set. */
   limits: NonNullable<HubOptions["limits"]>;
+  calls: number;
   /** Content by reference that the recording names: its bytes are not there, and nobody reads them. */
   blobs: ReadonlyMap<string, Block>;
   /** Milliseconds since 1970, at the beginning. */
@@ -50,7 +51,7 @@ export class Stage {
       clock: this.clock,
       limits: cast.limits,
       // How fast it goes, and beside what else it went, is not the recording's.
-      quotas: { events: Infinity, inferences: Infinity, conversations: Infinity },
+      quotas: { calls: cast.calls, events: Infinity, inferences: Infinity, conversations: Infinity },
       report: (line) => void (line.startsWith("fault") && this.complaints.push(line)),
     });
     this.hub.watch((event) => this.watch(event));
@@ -58,8 +59,7 @@ export class Stage {
 
   static async open(cast: Cast): Promise<Stage> {
     const stage = new Stage(cast);
-    const incremental = { capabilities: { history: { incremental: {} } } };
-    stage.context = await stage.join("context", { name: "context" }, incremental);
+    await stage.haveContext();
     stage.hub.expectContext(true);
     for (const [index, tool] of cast.tools.entries()) await stage.addTool(tool, index);
     const owner = { owner: true, input_capable: true, types: ["input_strict"] };
@@ -92,6 +92,12 @@ export class Stage {
   /** The infer, where it is not there: at the beginning, or after it was lost. */
   async haveInfer(): Promise<void> {
     this.infer ??= await this.join("infer", { name: this.cast.infer }, {});
+  }
+
+  /** Its connection is lost, and it comes back. */
+  async loseContext(): Promise<void> {
+    await this.context.close("lost");
+    await this.haveContext();
   }
 
   async loseInfer(reason: string): Promise<void> {
@@ -159,6 +165,11 @@ export class Stage {
     if (seq === undefined || seq <= this.taken || !(isLogged(event) || isShown(event))) return;
     const known = this.logged.get(seq);
     if (!known || isShown(known)) this.logged.set(seq, event);
+  }
+
+  private async haveContext(): Promise<void> {
+    const sync = { controller: false, capabilities: { history: { incremental: {} } } };
+    this.context = await this.join("context", { name: "context" }, sync);
   }
 
   private async addTool({ component, modelName, definition }: PlayedTool, index: number): Promise<void> {
