@@ -20,7 +20,7 @@ export class Causes {
   private policy = "";
   private readonly questions = new Map<string, Event>();
   /** The replay's request of each answer. */
-  private readonly requests = new Map<string, string>();
+  private readonly requests = new Map<string, { id: string; infer: string }>();
 
   constructor(stage: Stage, plan: Plan, names: Names, answers: ReadonlyMap<string, unknown>) {
     this.stage = stage;
@@ -42,6 +42,7 @@ export class Causes {
 
   async cause(recorded: Recorded): Promise<void> {
     const { event } = recorded;
+    await this.restore();
     switch (event.event_type) {
       case "user_event":
         return this.input(recorded);
@@ -55,8 +56,7 @@ export class Causes {
         return this.result(event);
       case "bb_tool_call_request":
       case "tool_call":
-        if (event["loop_id"] === undefined) this.askForCall(event);
-        return;
+        return event["loop_id"] === undefined ? this.askForCall(event) : undefined;
       case "bb_tool_call_result":
         return this.callResult(event);
       case "input_strict":
@@ -87,13 +87,12 @@ export class Causes {
 
   /** The context's answer: what it chose shows in the request, and in the tools that the answer could not call. */
   private async render(event: Event): Promise<void> {
-    await this.stage.haveInfer();
-    this.stage.register(this.removed, true);
-    this.removed = new Set();
+    const infer = this.plan.inferOf(event["id"]);
+    await this.stage.haveInfer(infer);
     const missing = this.plan.missing(placeOf(event), "not_offered");
     const { tools } = this.plan;
     const offered = tools.map(({ modelName }) => modelName).filter((name) => !missing.has(name));
-    const chosen = { ...pick(event, ["model"]), ...(missing.size > 0 ? { tools: offered } : {}) };
+    const chosen = { infer, ...pick(event, ["model"]), ...(missing.size > 0 ? { tools: offered } : {}) };
     this.rendered(event, { success: true, messages: SAID, ...chosen });
   }
 
@@ -111,32 +110,54 @@ export class Causes {
   /** What was on its way when the answer was cut short: the Hub keeps of it what was seen. */
   private stream(event: Event): void {
     const in_reply_to = this.names.of(event["id"])!;
-    this.requests.set(placeOf(event), in_reply_to);
+    const infer = this.plan.inferOf(event["id"]);
+    this.requests.set(placeOf(event), { id: in_reply_to, infer });
     for (const { index, block } of this.plan.partial.get(placeOf(event)) ?? []) {
       const delta = (block as { text?: unknown }).text;
       const chunk = { event_type: "infer_chunk", in_reply_to, index, block_type: "text" };
-      this.stage.asInfer({ ...chunk, kind: "block_delta", delta });
+      this.stage.asInfer(infer, { ...chunk, kind: "block_delta", delta });
     }
   }
 
   private block(event: Event): void {
-    const in_reply_to = this.requests.get(placeOf(event));
-    this.stage.asInfer({ ...unstamped(event), in_reply_to, block: sent(event["block"] as Record<string, unknown>) });
+    const request = this.requests.get(placeOf(event));
+    if (!request) return;
+    const { id: in_reply_to, infer } = request;
+    this.stage.asInfer(infer, {
+      ...unstamped(event),
+      in_reply_to,
+      block: sent(event["block"] as Record<string, unknown>),
+    });
   }
 
   private async result(event: Event): Promise<void> {
     const place = placeOf(event);
     const gone = goneOf(event);
-    if (gone) return this.stage.loseInfer(gone.reason);
+    if (gone) return this.stage.loseInfer(gone.name, gone.reason);
     if (event["synthetic"] === true) return;
-    this.decide(this.plan.rounds.get(place) ?? []);
-    this.removed = this.plan.missing(place, "removed");
-    this.stage.register(this.removed, false);
-    this.stage.asInfer({ ...unstamped(event), in_reply_to: this.names.of(event["in_reply_to"]) });
+    await this.decide(this.plan.rounds.get(place) ?? []);
+    this.remove(this.plan.missing(place, "removed"));
+    this.stage.asInfer(this.plan.inferOf(event["in_reply_to"]), {
+      ...unstamped(event),
+      in_reply_to: this.names.of(event["in_reply_to"]),
+    });
   }
 
-  /** The policy of these calls, from what became of them. */
-  private decide(calls: readonly Call[]): void {
+  private remove(tools: ReadonlySet<string>): void {
+    this.removed = tools;
+    this.stage.register(tools, false);
+  }
+
+  /** Whoever was away for the last event is back. */
+  private async restore(): Promise<void> {
+    this.stage.register(this.removed, true);
+    this.removed = new Set();
+    await this.stage.haveListener(true);
+  }
+
+  /** The policy of these calls, and whether there is somebody to ask, from what became of them. */
+  private async decide(calls: readonly Call[]): Promise<void> {
+    if (calls.some(({ question }) => this.plan.isUnheard(question))) await this.stage.haveListener(false);
     const decided = new Map<string, PolicyRule["decision"]>();
     for (const { modelName, decision } of calls) if (decision !== "allow") decided.set(modelName, decision);
     const rules = [{ tool: "*", decision: "allow" }, ...[...decided].map(([tool, decision]) => ({ tool, decision }))];
@@ -147,10 +168,10 @@ export class Causes {
   }
 
   /** The app asked for a call. */
-  private askForCall({ call_id, scope }: Event): void {
+  private async askForCall({ call_id, scope }: Event): Promise<void> {
     const call = this.plan.calls.get(String(call_id));
     if (!call) return;
-    this.decide([call]);
+    await this.decide([call]);
     const { name, input } = call;
     this.stage.asPerson({ event_type: "bb_tool_call_request", id: this.stage.newId("x"), scope, name, input });
   }
@@ -164,12 +185,13 @@ export class Causes {
     this.stage.asTool(call.modelName, { ...said, event_type: "bb_tool_call_result", call_id: this.names.of(call.id) });
   }
 
-  private ask(event: Event): void {
+  private async ask(event: Event): Promise<void> {
     const call = this.plan.calls.get(String(event["call_id"]));
     if (event["approval"] !== undefined) {
-      if (call && this.names.of(call.id) === undefined) this.askForCall(event);
+      if (call && this.names.of(call.id) === undefined) await this.askForCall(event);
       return;
     }
+    if (this.plan.isUnheard(event["id"])) await this.stage.haveListener(false);
     const { id: _, call_id: __, expires_at: ___, ...asked } = unstamped(event);
     const request = { ...asked, event_type: "bb_input_request", id: this.stage.newId("k") };
     if (call) this.stage.asTool(call.modelName, { ...request, call_id: this.names.of(call.id) });
@@ -184,8 +206,9 @@ export class Causes {
     if (outcome === "cancelled" && question && !call) return this.stage.loseContext();
     if (!question || (outcome !== "accepted" && outcome !== "declined")) return;
     const in_reply_to = this.names.of(id);
+    if (call && question["approval"] && this.plan.isGone(call)) this.remove(new Set([call.modelName]));
     const value = outcome === "accepted" ? { value: this.valueFor(question, call) } : {};
-    this.stage.asPerson({ event_type: "input_reply", id: this.stage.newId("a"), in_reply_to, outcome, ...value });
+    this.stage.asListener({ event_type: "input_reply", id: this.stage.newId("a"), in_reply_to, outcome, ...value });
   }
 
   /** What a person answered is in the log only by what came of it: one of the answers that the question takes. */

@@ -2,7 +2,7 @@ import { defaultLimits, type CoreLimits } from "../hub/index.ts";
 import type { Event, WireError } from "../wire/index.ts";
 import type { Recorded } from "./recording.ts";
 
-type Limits = Pick<CoreLimits, "callsPerLoop" | "sameCalls" | "inferIdleMs" | "attempts">;
+type Limits = Pick<CoreLimits, "callsPerLoop" | "sameCalls" | "inferIdleMs" | "attempts" | "maxRetryMs">;
 
 const CALLS = /^the loop made more than (\d+) tool calls$/;
 const SAME = / more than (\d+) times in a row$/s;
@@ -28,10 +28,11 @@ export function limitsOf(events: readonly Recorded[]): Limits {
     }
     const last = failures.get(scope);
     const failure = last?.["error"] as WireError | undefined;
-    // It was to be tried again, and was not.
-    const isLast = failure?.retryable === true && failure.message === message;
-    if (isLast && (failure.retry_after_ms ?? 0) <= defaultLimits.maxRetryMs)
-      limits.attempts = Number(last?.["attempt"] ?? 0) + 1;
+    // It was to be tried again, and was not: too often, or too late.
+    if (failure?.retryable !== true || failure.message !== message) continue;
+    const wait = failure.retry_after_ms ?? 0;
+    if (wait > 0) limits.maxRetryMs = Math.min(limits.maxRetryMs, wait - 1);
+    else limits.attempts = Number(last?.["attempt"] ?? 0) + 1;
   }
   return limits;
 }

@@ -106,8 +106,8 @@ class Known {
     const begun = this.isOfKnown(event, scope);
     if (!begun) return false;
     this.scopes.add(scope);
-    if (event["id"] !== undefined)
-      names.add(event.event_type === "user_event" ? `${scope} ${String(event["id"])}` : event["id"]);
+    const { id } = event as { id?: string };
+    if (id !== undefined) names.add(event.event_type === "user_event" ? `${scope} ${id}` : id);
     if (event["call_id"] !== undefined) names.add(event["call_id"]);
     const block = event["block"] as Record<string, unknown> | undefined;
     if (block?.["type"] === "tool_use") names.add(block["id"]);

@@ -1,4 +1,11 @@
-import { BytebotError, type Block, type Event, type PolicyRule, type ToolDefinition } from "../wire/index.ts";
+import {
+  BytebotError,
+  type Block,
+  type Event,
+  type PolicyRule,
+  type ToolDefinition,
+  type WireError,
+} from "../wire/index.ts";
 import { firstText, placeOf } from "./logged.ts";
 import type { Recorded } from "./recording.ts";
 
@@ -9,6 +16,7 @@ export const NO_SCHEMA = "The arguments do not fit the tool's schema.";
 const NOT_CHECKED = "The arguments could not be checked, so it did not run: the schema of ";
 const NOT_OFFERED = /^There is no tool ".*" in this request\.$/s;
 const REMOVED = /^The tool ".*" was removed or changed since it was offered\.$/s;
+const GONE_SINCE = /^The tool ".*" was removed or changed since it was asked for\.$/s;
 const LOST = /^The connection to (.*) was lost\. /s;
 const GONE = /^(.*?) is gone: (.*)$/s;
 
@@ -22,6 +30,8 @@ export interface Call {
   /** Where the Hub was asked for it otherwise than by a model. */
   asked: boolean;
   decision: PolicyRule["decision"];
+  /** For its approval. */
+  question?: unknown;
   /** The event that is its request, where it ran, and its result. */
   request?: Recorded;
   result?: Recorded;
@@ -34,6 +44,11 @@ export interface PlayedTool {
   definition: ToolDefinition;
 }
 
+interface End {
+  at: number;
+  interrupted: boolean;
+}
+
 /** What a cell's recording says of the satellites that took part: who was asked what, and what they answered. */
 export class Plan {
   readonly calls = new Map<string, Call>();
@@ -42,21 +57,29 @@ export class Plan {
   /** Text that was on its way when its answer was cut short, by answer. */
   readonly partial = new Map<string, Event[]>();
   readonly tools: PlayedTool[];
-  /** The infer's name. */
-  readonly infer: string;
+  /** The context: its name, and how it was lost, if it was. */
+  readonly context: { name: string; reason: string };
+  private readonly infer: string;
+  private readonly infers = new Map<unknown, string>();
+  private readonly unheard = new Set<unknown>();
   private readonly events: readonly Recorded[];
   private readonly order = new Map<Recorded, number>();
   /** The place of each request: a result that the Hub had to write does not say it. */
   private readonly places = new Map<unknown, string>();
   /** Where the turn after an input ends, by the input: of conversations below others. */
-  private readonly ends = new Map<Recorded, number>();
+  private readonly ends = new Map<Recorded, End>();
 
   constructor(events: readonly Recorded[], registered: ReadonlyMap<string, ToolDefinition>) {
     this.events = events;
     this.infer = inferOf(events);
+    this.context = contextOf(events);
     const ended = new Set<string>();
     for (const [index, recorded] of events.entries()) {
       this.order.set(recorded, index);
+      const next = events[index + 1]?.event;
+      const isExpired = next?.event_type === "input_resolved" && next["outcome"] === "expired";
+      if (isExpired && next["id"] === recorded.event["id"] && next["ts"] === recorded.event["ts"])
+        this.unheard.add(next["id"]);
       this.add(recorded, ended);
     }
     this.findEnds();
@@ -72,15 +95,31 @@ export class Plan {
     return new Set(missing.map(({ modelName }) => modelName));
   }
 
-  /** Of the calls that run, the one within which a conversation below its own begins: the last to end before it does, else the next. */
+  /** The call within which a conversation below its own begins: the one whose end ended it, else the next to end after it. */
   callAround(child: Recorded, running: Iterable<Call>): Call | undefined {
     const scope = String(child.event["scope"]);
-    const end = this.ends.get(child) ?? Infinity;
+    const { at: end, interrupted } = this.ends.get(child) ?? { at: Infinity, interrupted: false };
     const around = [...running]
       .filter(({ request }) => scope.startsWith(`${String(request?.event["scope"])}/~`))
       .map((call) => ({ call, at: call.result ? this.order.get(call.result)! : Infinity }))
       .sort((a, b) => a.at - b.at);
-    return (around.findLast(({ at }) => at < end) ?? around[0])?.call;
+    const before = interrupted ? around.findLast(({ at }) => at < end) : undefined;
+    return (before ?? around.find(({ at }) => at >= end))?.call;
+  }
+
+  /** Was its tool taken away while a person thought about it? */
+  isGone({ result }: Call): boolean {
+    return result !== undefined && GONE_SINCE.test(firstText(result.event));
+  }
+
+  /** The infer of a request: what it was called shows in how its round went. */
+  inferOf(request: unknown): string {
+    return this.infers.get(roundOf(this.places.get(request))) ?? this.infer;
+  }
+
+  /** Was there nobody to answer this question? It had expired at once. */
+  isUnheard(question: unknown): boolean {
+    return this.unheard.has(question);
   }
 
   private add(recorded: Recorded, ended: Set<string>): void {
@@ -101,6 +140,7 @@ export class Plan {
         return;
       case "bb_infer_result":
         ended.add(this.places.get(event["in_reply_to"]) ?? place);
+        if (goneOf(event)) this.infers.set(roundOf(this.places.get(event["in_reply_to"])), goneOf(event)!.name);
         return;
       case "bb_tool_call_request":
       case "tool_call": {
@@ -116,6 +156,7 @@ export class Plan {
         const call = this.call(id, name, approval.input, true);
         call.name = name;
         call.decision = "ask";
+        call.question = event["id"];
         return;
       }
       case "bb_tool_call_result": {
@@ -136,12 +177,13 @@ export class Plan {
   }
 
   private findEnds(): void {
-    const ends = new Map<unknown, number>();
+    const ends = new Map<unknown, End>();
     for (let index = this.events.length - 1; index >= 0; index--) {
       const recorded = this.events[index]!;
-      const { event_type, kind, scope } = recorded.event;
-      if (kind === "loop_done") ends.set(scope, index);
-      if (event_type === "user_event") this.ends.set(recorded, ends.get(scope) ?? Infinity);
+      const { event_type, kind, scope, stop_reason } = recorded.event;
+      if (kind === "loop_done") ends.set(scope, { at: index, interrupted: stop_reason === "interrupted" });
+      const end = ends.get(scope);
+      if (event_type === "user_event" && end) this.ends.set(recorded, end);
     }
   }
 
@@ -203,8 +245,9 @@ export function isOfSchema(event: Event): boolean {
 
 /** Whose connection was lost, and how, where an answer ended with it. */
 export function goneOf(event: Event): { name: string; reason: string } | undefined {
-  const { error, synthetic } = event as { error?: { code: string; message: string }; synthetic?: boolean };
-  const found = synthetic === true && error?.code === "unavailable" ? GONE.exec(error.message) : null;
+  const { error, synthetic, kind } = event as { error?: WireError; synthetic?: boolean; kind?: string };
+  const isHubs = synthetic === true || kind === "loop_done";
+  const found = isHubs && error?.code === "unavailable" ? GONE.exec(error.message) : null;
   return found ? { name: found[1]!, reason: found[2]! } : undefined;
 }
 
@@ -216,11 +259,26 @@ function existed({ request, decision, result }: Call): boolean {
   return result.event["status"] === "cancelled" || isOfSchema(result.event) || REMOVED.test(text);
 }
 
+/** All attempts of a round are of one infer. */
+function roundOf(place = ""): string {
+  return place.slice(0, place.lastIndexOf(" "));
+}
+
+function contextOf(events: readonly Recorded[]): { name: string; reason: string } {
+  const infers = new Set<unknown>();
+  for (const { event } of events) {
+    const gone = goneOf(event);
+    if (event.event_type === "bb_infer_result") infers.add(gone?.name);
+    else if (gone && !infers.has(gone.name)) return gone;
+  }
+  return { name: "context", reason: "lost" };
+}
+
 function inferOf(events: readonly Recorded[]): string {
   for (const { event } of events) {
     const origin = (event["block"] as { origin?: unknown } | undefined)?.origin;
     if (typeof origin === "string") return origin.split("/", 1)[0] || "infer";
-    const gone = goneOf(event);
+    const gone = event.event_type === "bb_infer_result" ? goneOf(event) : undefined;
     if (gone) return gone.name;
   }
   return "infer";

@@ -45,10 +45,10 @@ async function replayCell(
   const { events, notes, cut } = partOf(recorded);
   const plan = new Plan(events, tools);
   const time = events.find(({ event }) => event["ts"] !== undefined)?.event["ts"] as number | undefined;
-  const { tools: played, infer } = plan;
+  const { tools: played, context } = plan;
   const cast = {
     tools: played,
-    infer,
+    context,
     blobs: blobsIn(events),
     limits: limitsOf(events),
     calls: callsAtOnce(events),

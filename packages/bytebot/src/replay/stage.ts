@@ -12,7 +12,7 @@ const QUIET_TURNS = 4;
 
 export interface Cast {
   tools: readonly PlayedTool[];
-  infer: string;
+  context: { name: string; reason: string };
   /** What the app had set. */
   limits: NonNullable<HubOptions["limits"]>;
   calls: number;
@@ -34,9 +34,12 @@ export class Stage {
   private readonly leaving = new AbortController();
   private readonly logged = new Map<number, Event>();
   private readonly tools = new Map<string, Link>();
-  private person!: Link;
+  private readonly infers = new Map<string, Link>();
+  /** Says what people and the app say. */
+  private owner!: Link;
+  /** Answers questions. */
+  private listener: Link | undefined;
   private context!: Link;
-  private infer: Link | undefined;
   private taken = 0;
   private count = 0;
 
@@ -62,8 +65,9 @@ export class Stage {
     await stage.haveContext();
     stage.hub.expectContext(true);
     for (const [index, tool] of cast.tools.entries()) await stage.addTool(tool, index);
-    const owner = { owner: true, input_capable: true, types: ["input_strict"] };
-    stage.person = await stage.join("ui", { name: "person", owner: true }, owner);
+    const silent = { owner: true, input_capable: false, types: [] };
+    stage.owner = await stage.join("ui", { name: "person", owner: true }, silent);
+    await stage.haveListener(true);
     await stage.settled();
     return stage;
   }
@@ -74,15 +78,19 @@ export class Stage {
   }
 
   asPerson(event: Event): void {
-    this.person.send(event);
+    this.owner.send(event);
   }
 
   asContext(event: Event): void {
     this.context.send(event);
   }
 
-  asInfer(event: Event): void {
-    this.infer?.send(event);
+  asListener(event: Event): void {
+    this.listener?.send(event);
+  }
+
+  asInfer(name: string, event: Event): void {
+    this.infers.get(name)?.send(event);
   }
 
   asTool(modelName: string, event: Event): void {
@@ -90,20 +98,28 @@ export class Stage {
   }
 
   /** The infer, where it is not there: at the beginning, or after it was lost. */
-  async haveInfer(): Promise<void> {
-    this.infer ??= await this.join("infer", { name: this.cast.infer }, {});
+  async haveInfer(name: string): Promise<void> {
+    if (!this.infers.has(name)) this.infers.set(name, await this.join("infer", { name }, {}));
+  }
+
+  async loseInfer(name: string, reason: string): Promise<void> {
+    const lost = this.infers.get(name);
+    this.infers.delete(name);
+    await lost?.close(reason);
+  }
+
+  /** Whether there is anybody who can be asked. */
+  async haveListener(there: boolean): Promise<void> {
+    if (there === (this.listener !== undefined)) return;
+    const left = this.listener;
+    this.listener = there ? await this.join("ui", { name: "listener" }, { types: ["input_strict"] }) : undefined;
+    await left?.close("left");
   }
 
   /** Its connection is lost, and it comes back. */
   async loseContext(): Promise<void> {
-    await this.context.close("lost");
+    await this.context.close(this.cast.context.reason);
     await this.haveContext();
-  }
-
-  async loseInfer(reason: string): Promise<void> {
-    const lost = this.infer;
-    this.infer = undefined;
-    await lost?.close(reason);
   }
 
   /** Its connection is lost, and it comes back. */
@@ -114,9 +130,10 @@ export class Stage {
   }
 
   /** Takes tools away, or gives them back. */
-  register(modelNames: Iterable<string>, there: boolean): void {
+  register(modelNames: ReadonlySet<string>, there: boolean): void {
+    if (modelNames.size === 0) return;
     for (const { modelName, definition } of this.cast.tools) {
-      if (![...modelNames].includes(modelName)) continue;
+      if (!modelNames.has(modelName)) continue;
       const tools = there ? [definition] : [];
       this.asTool(modelName, { event_type: "bb_tool_register", id: this.newId("g"), tools });
     }
@@ -169,7 +186,7 @@ export class Stage {
 
   private async haveContext(): Promise<void> {
     const sync = { controller: false, capabilities: { history: { incremental: {} } } };
-    this.context = await this.join("context", { name: "context" }, sync);
+    this.context = await this.join("context", { name: this.cast.context.name }, sync);
   }
 
   private async addTool({ component, modelName, definition }: PlayedTool, index: number): Promise<void> {
