@@ -62,7 +62,7 @@ export function toLogged(event: Event): Event {
 
 /** Names an answer within its cell. */
 export function placeOf({ scope, loop_id, round, attempt }: Event): string {
-  return `${String(scope)} ${String(loop_id)} ${String(round)} ${String(attempt === undefined ? 0 : attempt)}`;
+  return `${String(scope)} ${String(loop_id)} ${String(round)} ${Number(attempt ?? 0)}`;
 }
 
 /** The text of a result's first block. */
