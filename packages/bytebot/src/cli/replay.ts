@@ -33,9 +33,9 @@ export const command: Command = {
     try {
       return await printed(file, scope, values.json === true, signals.asked);
     } catch (error) {
-      const code = (error as NodeJS.ErrnoException).code;
-      if (!isBytebotError(error) && (error as NodeJS.ErrnoException).syscall === undefined) throw error;
-      const why = isBytebotError(error) ? error.message : `it cannot be read (${code})`;
+      const { code, syscall } = error as NodeJS.ErrnoException;
+      if (!isBytebotError(error) && syscall === undefined && !signals.asked.aborted) throw error;
+      const why = isBytebotError(error) ? error.message : syscall ? `it cannot be read (${code})` : "it was stopped";
       tell(new BytebotError("invalid_params", `${JSON.stringify(file)} cannot be replayed: ${why}`));
       return 2;
     } finally {

@@ -48,15 +48,17 @@ export function isBare(event: Event): boolean {
 }
 
 /** What a copy, a transcript or a request on its way has beside what the log has. */
-const BESIDE = ["to", "observed", "primary"];
-const OF_REQUEST = ["messages", "tools", "tool_choice", "system", "params", "api_shape"];
+const BESIDE = new Set(["to", "observed", "primary"]);
+const OF_REQUEST = new Set([...BESIDE, "messages", "tools", "tool_choice", "system", "params", "api_shape"]);
 
-/** The event as the log has it. */
+/** The event as the log has it: itself, where nothing is to be left out. */
 export function toLogged(event: Event): Event {
-  const logged: Event = { ...event };
-  for (const field of BESIDE) delete logged[field];
-  if (event.event_type === "bb_infer_request") for (const field of OF_REQUEST) delete logged[field];
-  if (event.event_type === "tool_result") logged.event_type = "bb_tool_call_result";
+  const beside = event.event_type === "bb_infer_request" ? OF_REQUEST : BESIDE;
+  const isResult = event.event_type === "tool_result";
+  const fields = Object.keys(event);
+  if (!isResult && !fields.some((field) => beside.has(field))) return event;
+  const logged: Event = { event_type: isResult ? "bb_tool_call_result" : event.event_type };
+  for (const field of fields) if (field !== "event_type" && !beside.has(field)) logged[field] = event[field];
   return logged;
 }
 

@@ -13,7 +13,7 @@ import { readLines, type NumberedLine } from "./lines.ts";
 import { isBare, isLogged, isShown, toLogged } from "./logged.ts";
 
 /** Bytes of what is kept of a file, and of its events. */
-const MOST_BYTES = 256 * 1024 * 1024;
+const MOST_BYTES = 128 * 1024 * 1024;
 const MOST_EVENTS = 1_000_000;
 
 /** An event as the log has it, and the line of the file that says so. */
