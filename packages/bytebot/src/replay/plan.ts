@@ -199,7 +199,8 @@ export class Plan {
       const prefix = modelName.slice(0, -plain.length - 1);
       const renamed = modelName !== plain && modelName.endsWith(`_${plain}`);
       const component = renamed ? prefix : (components.get(call.name) ?? "tools");
-      const definition = define(call.name, calls, registered);
+      const known = renamed || modelName === plain;
+      const definition = define(known ? call.name : modelName, calls, registered);
       tools.set(modelName, { component, modelName, definition });
       // Its plain name was another's.
       if (renamed && !tools.has(plain))

@@ -106,8 +106,8 @@ class Reader {
     const plain = this.stamped.length === 0;
     if (plain && this.wrong) throw this.wrong;
     const kept = plain ? this.unstamped.filter(({ event }) => event["scope"] !== undefined) : this.stamped;
-    if (kept.length === 0) throw new BytebotError("not_found", this.nothing());
     this.mustHaveContent();
+    if (kept.length === 0) throw new BytebotError("not_found", this.nothing());
     const cells = new Map<string, Recorded[]>();
     for (const each of kept) {
       const cell = cellOf(String(each.event["scope"]));
