@@ -1,4 +1,4 @@
-import { encloses, type Event } from "../wire/index.ts";
+import type { Event } from "../wire/index.ts";
 import type { Recorded } from "./recording.ts";
 
 /** What of a cell's recording can be replayed, and what is to be said of the rest. */
@@ -97,6 +97,7 @@ class Counts {
 /** What has begun within the recording. */
 class Known {
   private readonly names = new Set<unknown>();
+  /** Those of what has begun, and all that enclose them. */
   private readonly scopes = new Set<string>();
 
   /** Did what this event is about begin here, or does it begin with it? */
@@ -105,7 +106,7 @@ class Known {
     const scope = String(event["scope"]);
     const begun = this.isOfKnown(event, scope);
     if (!begun) return false;
-    this.scopes.add(scope);
+    for (let end = scope.length; end > 0; end = scope.lastIndexOf("/", end - 1)) this.scopes.add(scope.slice(0, end));
     const { id } = event as { id?: string };
     if (id !== undefined) names.add(event.event_type === "user_event" ? `${scope} ${id}` : id);
     if (event["call_id"] !== undefined) names.add(event["call_id"]);
@@ -131,7 +132,7 @@ class Known {
       case "input_state":
         return names.has(`${scope} ${String(event["id"])}`);
       case "interrupt":
-        return [...this.scopes].some((inner) => encloses(scope, inner));
+        return this.scopes.has(scope);
       default:
         return true;
     }

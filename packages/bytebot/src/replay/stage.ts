@@ -40,6 +40,10 @@ export class Stage {
   /** Answers questions. */
   private listener: Link | undefined;
   private context!: Link;
+  /** The places of `logged`, from `from` on. */
+  private seqs: number[] = [];
+  private from = 0;
+  private unsorted = false;
   private taken = 0;
   private count = 0;
 
@@ -159,6 +163,10 @@ export class Stage {
     if (seq === undefined) return;
     this.taken = seq;
     this.logged.delete(seq);
+    this.from++;
+    if (this.from < this.seqs.length) return;
+    this.seqs = [];
+    this.from = 0;
   }
 
   /** All that has come and was not taken. */
@@ -172,16 +180,21 @@ export class Stage {
   }
 
   private nextSeq(): number | undefined {
-    let next: number | undefined;
-    for (const seq of this.logged.keys()) if (next === undefined || seq < next) next = seq;
-    return next;
+    if (this.unsorted) this.seqs = this.seqs.slice(this.from).sort((a, b) => a - b);
+    if (this.unsorted) this.from = 0;
+    this.unsorted = false;
+    return this.seqs[this.from];
   }
 
   private watch(event: Event): void {
     const { seq } = event as { seq?: number };
     if (seq === undefined || seq <= this.taken || !(isLogged(event) || isShown(event))) return;
     const known = this.logged.get(seq);
-    if (!known || isShown(known)) this.logged.set(seq, event);
+    if (known && !isShown(known)) return;
+    this.logged.set(seq, event);
+    if (known) return;
+    this.unsorted ||= seq < (this.seqs.at(-1) ?? 0);
+    this.seqs.push(seq);
   }
 
   private async haveContext(): Promise<void> {
