@@ -1,5 +1,5 @@
 import { createReadStream } from "node:fs";
-import { readRecording, replay, told, type Replayed } from "../replay/index.ts";
+import { plain, readRecording, replay, shown, told, type Replayed } from "../replay/index.ts";
 import { BytebotError } from "../wire/index.ts";
 import { parse, toScopeOption, type Command } from "./command.ts";
 import { isBytebotError, tell, UsageError } from "./errors.ts";
@@ -35,7 +35,11 @@ export const command: Command = {
     } catch (error) {
       const { code, syscall } = error as NodeJS.ErrnoException;
       if (!isBytebotError(error) && syscall === undefined && !signals.asked.aborted) throw error;
-      const why = isBytebotError(error) ? error.message : syscall ? `it cannot be read (${code})` : "it was stopped";
+      const why = isBytebotError(error)
+        ? shown(error.message)
+        : syscall
+          ? `it cannot be read (${code})`
+          : "it was stopped";
       tell(new BytebotError("invalid_params", `${JSON.stringify(file)} cannot be replayed: ${why}`));
       return 2;
     } finally {
@@ -53,7 +57,7 @@ async function printed(file: string, scope: string | undefined, json: boolean, s
   for await (const replayed of replay(recording, signal)) {
     summary[replayed.found ? "different" : "same"]++;
     summary.events += replayed.events;
-    printLine(json ? JSON.stringify(toJson(replayed)) : told(replayed));
+    printLine(json ? plain(JSON.stringify(toJson(replayed))) : told(replayed));
     if (isUnread()) break;
   }
   if (summary.events === 0 && summary.different === 0)

@@ -92,7 +92,8 @@ export class Causes {
     const missing = this.plan.missing(placeOf(event), "not_offered");
     const { tools } = this.plan;
     const offered = tools.map(({ modelName }) => modelName).filter((name) => !missing.has(name));
-    const chosen = { infer, ...pick(event, ["model"]), ...(missing.size > 0 ? { tools: offered } : {}) };
+    const named = this.plan.isNamed(event["id"]) ? { infer } : {};
+    const chosen = { ...named, ...pick(event, ["model"]), ...(missing.size > 0 ? { tools: offered } : {}) };
     this.rendered(event, { success: true, messages: SAID, ...chosen });
   }
 
@@ -192,7 +193,7 @@ export class Causes {
       return;
     }
     if (this.plan.isUnheard(event["id"])) await this.stage.haveListener(false);
-    const { id: _, call_id: __, expires_at: ___, ...asked } = unstamped(event);
+    const { id: _, call_id: __, ...asked } = unstamped(event);
     const request = { ...asked, event_type: "bb_input_request", id: this.stage.newId("k") };
     if (call) this.stage.asTool(call.modelName, { ...request, call_id: this.names.of(call.id) });
     else this.stage.asContext({ ...request, scope: event["scope"] });

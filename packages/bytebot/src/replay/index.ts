@@ -2,4 +2,4 @@
 export type { Difference } from "./difference.ts";
 export { readRecording, type Recording } from "./recording.ts";
 export { replay, type Found, type Replayed } from "./replay.ts";
-export { told } from "./report.ts";
+export { plain, shown, told } from "./report.ts";

@@ -2,7 +2,10 @@ import { defaultLimits, type CoreLimits } from "../hub/index.ts";
 import type { Event, WireError } from "../wire/index.ts";
 import type { Recorded } from "./recording.ts";
 
-type Limits = Pick<CoreLimits, "callsPerLoop" | "sameCalls" | "inferIdleMs" | "attempts" | "maxRetryMs">;
+type Limits = Pick<CoreLimits, "callsPerLoop" | "sameCalls" | "inferIdleMs" | "renderMs" | "attempts" | "maxRetryMs">;
+
+/** Deltas and renders are not in the log, so that silence would be seen where there was none: milliseconds. */
+const NEVER = 1e12;
 
 const CALLS = /^the loop made more than (\d+) tool calls$/;
 const SAME = / more than (\d+) times in a row$/s;
@@ -10,7 +13,9 @@ const SILENT = /^the infer was silent for ([\d.]+) s$/;
 
 /** The limits that the app had set, as far as it shows in what they ended; the loop guard's are out of the way where they ended nothing. */
 export function limitsOf(events: readonly Recorded[]): Limits {
-  const limits: Limits = { ...defaultLimits, callsPerLoop: Infinity, sameCalls: Infinity };
+  const { attempts, maxRetryMs } = defaultLimits;
+  const guard = { callsPerLoop: Infinity, sameCalls: Infinity };
+  const limits: Limits = { ...guard, attempts, maxRetryMs, inferIdleMs: NEVER, renderMs: NEVER };
   /** The failure of each conversation's last answer. */
   const failures = new Map<unknown, Event>();
   for (const { event } of events) {

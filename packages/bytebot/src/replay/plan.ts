@@ -60,7 +60,9 @@ export class Plan {
   /** The context: its name, and how it was lost, if it was. */
   readonly context: { name: string; reason: string };
   private readonly infer: string;
+  /** Those that were lost, by their requests, and by rounds. */
   private readonly infers = new Map<unknown, string>();
+  private readonly infersOfRound = new Map<string, Set<string>>();
   private readonly unheard = new Set<unknown>();
   private readonly events: readonly Recorded[];
   private readonly order = new Map<Recorded, number>();
@@ -112,9 +114,19 @@ export class Plan {
     return result !== undefined && GONE_SINCE.test(firstText(result.event));
   }
 
-  /** The infer of a request: what it was called shows in how its round went. */
+  /** The infer of a request: what it was called shows in how it went, or another attempt of its round. */
   inferOf(request: unknown): string {
-    return this.infers.get(roundOf(this.places.get(request))) ?? this.infer;
+    const [one = this.infer, another] = this.infersOf(request);
+    return this.infers.get(request) ?? (another === undefined ? one : this.infer);
+  }
+
+  /** Was the infer of its round named by the context? Where attempts went to several, it was the Hub's to choose. */
+  isNamed(request: unknown): boolean {
+    return this.infersOf(request).size < 2;
+  }
+
+  private infersOf(request: unknown): ReadonlySet<string> {
+    return this.infersOfRound.get(roundOf(this.places.get(request))) ?? new Set();
   }
 
   /** Was there nobody to answer this question? It had expired at once. */
@@ -138,10 +150,16 @@ export class Plan {
       case "bb_infer_request":
         this.places.set(event["id"], place);
         return;
-      case "bb_infer_result":
-        ended.add(this.places.get(event["in_reply_to"]) ?? place);
-        if (goneOf(event)) this.infers.set(roundOf(this.places.get(event["in_reply_to"])), goneOf(event)!.name);
+      case "bb_infer_result": {
+        const request = event["in_reply_to"];
+        ended.add(this.places.get(request) ?? place);
+        const gone = goneOf(event);
+        if (!gone) return;
+        const round = roundOf(this.places.get(request));
+        this.infers.set(request, gone.name);
+        this.infersOfRound.set(round, (this.infersOfRound.get(round) ?? new Set()).add(gone.name));
         return;
+      }
       case "bb_tool_call_request":
       case "tool_call": {
         const call = this.call(id, String(event["name"]), event["input"], true);

@@ -47,10 +47,14 @@ function written(event: Event): string {
   return shown(JSON.stringify(event));
 }
 
-/** One line, its control characters and those that turn the direction of text written out, cut where it is long. */
-function shown(text: string): string {
-  const cut = text.length > SHOWN ? `${text.slice(0, SHOWN)}… (${text.length} characters)` : text;
-  return cut
+/** For a terminal, cut where it is long. */
+export function shown(text: string): string {
+  return plain(text.length > SHOWN ? `${text.slice(0, SHOWN)}… (${text.length} characters)` : text);
+}
+
+/** One line, its control characters and those that turn the direction of text written out; JSON stays the same JSON. */
+export function plain(text: string): string {
+  return text
     .toWellFormed()
     .replaceAll(CONTROLS, (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`);
 }
