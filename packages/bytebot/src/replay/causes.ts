@@ -2,8 +2,9 @@ import { instanceOf } from "../check/instance.ts";
 import { as, type Event, type PolicyRule } from "../wire/index.ts";
 import type { Names } from "./difference.ts";
 import { placeOf } from "./logged.ts";
-import { goneOf, type Call, type Plan } from "./plan.ts";
+import type { Call, Plan } from "./plan.ts";
 import type { Recorded } from "./recording.ts";
+import { goneOf } from "./said.ts";
 import type { Stage } from "./stage.ts";
 
 /** The Hub's own of an event, or its answer's place: what nobody sends. */
@@ -87,12 +88,12 @@ export class Causes {
 
   /** The context's answer: what it chose shows in the request, and in the tools that the answer could not call. */
   private async render(event: Event): Promise<void> {
-    const infer = this.plan.inferOf(event["id"]);
+    const infer = this.plan.infers.of(event["id"]);
     await this.stage.haveInfer(infer);
     const missing = this.plan.missing(placeOf(event), "not_offered");
     const { tools } = this.plan;
     const offered = tools.map(({ modelName }) => modelName).filter((name) => !missing.has(name));
-    const named = this.plan.isNamed(event["id"]) ? { infer } : {};
+    const named = this.plan.infers.isNamed(event["id"]) ? { infer } : {};
     const chosen = { ...named, ...pick(event, ["model"]), ...(missing.size > 0 ? { tools: offered } : {}) };
     this.rendered(event, { success: true, messages: SAID, ...chosen });
   }
@@ -111,7 +112,7 @@ export class Causes {
   /** What was on its way when the answer was cut short: the Hub keeps of it what was seen. */
   private stream(event: Event): void {
     const in_reply_to = this.names.of(event["id"])!;
-    const infer = this.plan.inferOf(event["id"]);
+    const infer = this.plan.infers.of(event["id"]);
     this.requests.set(placeOf(event), { id: in_reply_to, infer });
     for (const { index, block } of this.plan.partial.get(placeOf(event)) ?? []) {
       const delta = (block as { text?: unknown }).text;
@@ -138,7 +139,7 @@ export class Causes {
     if (event["synthetic"] === true) return;
     await this.decide(this.plan.rounds.get(place) ?? []);
     this.remove(this.plan.missing(place, "removed"));
-    this.stage.asInfer(this.plan.inferOf(event["in_reply_to"]), {
+    this.stage.asInfer(this.plan.infers.of(event["in_reply_to"]), {
       ...unstamped(event),
       in_reply_to: this.names.of(event["in_reply_to"]),
     });

@@ -1,10 +1,12 @@
-import type { Block, Event } from "../wire/index.ts";
+import type { Event } from "../wire/index.ts";
+import { blobsIn } from "./blobs.ts";
 import { Causes } from "./causes.ts";
 import { differenceOf, Names, type Difference } from "./difference.ts";
 import { callsAtOnce, limitsOf } from "./limits.ts";
 import { partOf } from "./part.ts";
-import { isOfSchema, NO_SCHEMA, Plan } from "./plan.ts";
+import { Plan } from "./plan.ts";
 import type { Recorded, Recording } from "./recording.ts";
+import { isOfSchema, NO_SCHEMA } from "./said.ts";
 import { Stage } from "./stage.ts";
 
 /** Deadlines that may come before a recorded event does. */
@@ -124,14 +126,4 @@ function blurred(event: Event): Event {
   if (event.event_type !== "bb_tool_call_result" || !isOfSchema(event)) return event;
   const error = { ...(event["error"] as object), message: NO_SCHEMA };
   return { ...event, content: [{ type: "text", text: NO_SCHEMA }], error };
-}
-
-function blobsIn(events: readonly Recorded[]): Map<string, Block> {
-  const blobs = new Map<string, Block>();
-  for (const { event } of events) {
-    const { content, block } = event as { content?: Block[]; block?: Block };
-    for (const each of [...(Array.isArray(content) ? content : []), ...(block ? [block] : [])])
-      if (each.type === "blob") blobs.set(String(each["ref"]), each);
-  }
-  return blobs;
 }

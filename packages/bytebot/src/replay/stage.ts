@@ -1,11 +1,12 @@
 import { setImmediate as turnOfTheLoop } from "node:timers/promises";
 import { Hub, offer, type HubOptions, type Offer } from "../hub/index.ts";
-import { MemoryBlobs, MemoryLog, type BlobStore, type StoredBlob } from "../log/index.ts";
+import { MemoryLog } from "../log/index.ts";
 import { inprocPair, type Link } from "../transport/index.ts";
 import type { Block, BytebotError, Event } from "../wire/index.ts";
+import { RecordedBlobs } from "./blobs.ts";
 import { RecordedClock } from "./clock.ts";
 import { isLogged, isShown, toLogged } from "./logged.ts";
-import type { PlayedTool } from "./plan.ts";
+import type { PlayedTool } from "./tools.ts";
 
 /** So many turns of the event loop without a word of the Hub's, and it waits for somebody. */
 const QUIET_TURNS = 4;
@@ -238,29 +239,3 @@ export class Stage {
     if (event.event_type === "bb_error") this.complaints.push(`${String(event["code"])}: ${String(event["message"])}`);
   }
 }
-
-/** What a recording names is there, in the size that it says. */
-class RecordedBlobs implements BlobStore {
-  private readonly named: ReadonlyMap<string, Block>;
-  private readonly kept = new MemoryBlobs();
-
-  constructor(named: ReadonlyMap<string, Block>) {
-    this.named = named;
-  }
-
-  create(cell: string): ReturnType<BlobStore["create"]> {
-    return this.kept.create(cell);
-  }
-
-  async find(cell: string, ref: string): Promise<StoredBlob | undefined> {
-    const block = this.named.get(ref);
-    if (!block) return this.kept.find(cell, ref);
-    return { ref, size: Number(block["size"]), mimeType: String(block["mime_type"]), read: nothing };
-  }
-
-  close(): Promise<void> {
-    return this.kept.close();
-  }
-}
-
-async function* nothing(): AsyncGenerator<Uint8Array> {}
