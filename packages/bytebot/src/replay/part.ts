@@ -13,46 +13,66 @@ export interface Part {
 export function partOf(recorded: readonly Recorded[]): Part {
   const notes: string[] = [];
   const scopes = new Map<string, Recorded[]>();
+  const waiting = new Map<string, number>();
   for (const each of recorded) {
     const scope = String(each.event["scope"]);
     const own = scopes.get(scope);
-    if (!own && each.event.event_type === "bb_snapshot")
+    if (!own && each.event.event_type === "bb_snapshot") {
+      waiting.set(scope, waitingIn(each.event));
       notes.push(`${scope} begins with a snapshot (line ${each.line}): what came before it is not in the file`);
+    }
     if (!own) scopes.set(scope, []);
     if (each.event.event_type !== "bb_snapshot") scopes.get(scope)!.push(each);
   }
-  const starts = new Map([...scopes].map(([scope, events]) => [scope, startOf(events)]));
+  const starts = new Map([...scopes].map(([scope, events]) => [scope, startOf(events, waiting.get(scope) ?? 0)]));
   const known = new Known();
+  const begun = new Set<string>();
   const events: Recorded[] = [];
+  const kept = new Map<string, Counts>();
   const left = new Map<string, { count: number; line: number }>();
   for (const each of recorded) {
     const { event, line } = each;
     if (event.event_type === "bb_snapshot") continue;
     const scope = String(event["scope"]);
-    if (line >= (starts.get(scope) ?? 0) && known.begins(event)) events.push(each);
-    else left.set(scope, { count: (left.get(scope)?.count ?? 0) + 1, line });
+    if (starts.get(scope) === each || starts.get(scope) === "first") begun.add(scope);
+    if (begun.has(scope) && known.begins(event)) {
+      events.push(each);
+      const count = kept.get(scope) ?? new Counts();
+      count.add(event, line);
+      kept.set(scope, count);
+    } else left.set(scope, { count: (left.get(scope)?.count ?? 0) + 1, line });
   }
   for (const [scope, { count, line }] of left)
     notes.push(`${scope}: ${count} events up to line ${line} belong to what began before the recording: not replayed`);
-  const cut = new Set([...scopes].filter(([, own]) => isCut(own)).map(([scope]) => scope));
-  for (const scope of cut)
-    notes.push(`${scope}: the recording ends in the middle of a turn (line ${scopes.get(scope)!.at(-1)!.line})`);
+  const cut = new Set<string>();
+  for (const [scope, count] of kept) {
+    if (!count.isOpen) continue;
+    cut.add(scope);
+    notes.push(`${scope}: the recording ends in the middle of a turn (line ${count.line})`);
+  }
   return { events, notes, cut };
 }
 
-/** The line from which a conversation's turns are whole: its first, unless one of them had begun before. */
-function startOf(events: readonly Recorded[]): number {
+/** Inputs of a snapshot that turns of their own are still to come of. */
+function waitingIn(snapshot: Event): number {
+  const { state } = snapshot as { state?: { open: Event[] } };
+  return (state?.open ?? []).filter(({ event_type, mode }) => event_type === "user_event" && mode !== "steer").length;
+}
+
+/** The place from which a conversation's turns are whole: its first, unless one of them had begun before. */
+function startOf(events: readonly Recorded[], waiting: number): Recorded | "first" | undefined {
   const first = events.findIndex(({ event }) => event["loop_id"] !== undefined);
   const begins = first === -1 || (isFirstOfLoop(events[first]!.event) && events.slice(0, first).some(isInput));
-  if (begins) return 0;
+  if (begins && waiting === 0) return "first";
   const count = new Counts();
-  for (const [index, { event }] of events.entries()) {
-    count.add(event);
+  count.inputs = waiting;
+  for (const [index, { event, line }] of events.entries()) {
+    count.add(event, line);
     const next = events[index + 1];
     // The first loop's input is not there.
-    if (isLoopDone(event) && count.inputs <= count.ended - 1 && next && isInput(next)) return next.line;
+    if (isLoopDone(event) && count.inputs <= count.ended - 1 && next && isInput(next)) return next;
   }
-  return Infinity;
+  return undefined;
 }
 
 function isFirstOfLoop(event: Event): boolean {
@@ -67,13 +87,6 @@ function isLoopDone(event: Event): boolean {
   return event.event_type === "infer_chunk" && event["kind"] === "loop_done";
 }
 
-function isCut(events: readonly Recorded[]): boolean {
-  const count = new Counts();
-  for (const { event } of events) count.add(event);
-  const last = events.at(-1)?.event;
-  return last !== undefined && (count.running || count.inputs > count.ended || count.open.size > 0);
-}
-
 /** Inputs that become turns, and turns that ended. */
 class Counts {
   inputs = 0;
@@ -82,7 +95,16 @@ class Counts {
   /** Calls and questions. */
   readonly open = new Set<unknown>();
 
-  add(event: Event): void {
+  /** Of the last of them. */
+  line = 0;
+
+  /** More is to come of what has begun. */
+  get isOpen(): boolean {
+    return this.running || this.inputs > this.ended || this.open.size > 0;
+  }
+
+  add(event: Event, line: number): void {
+    this.line = line;
     if (event.event_type === "user_event" && (event["mode"] !== "steer" || !this.running)) this.inputs++;
     if (event.event_type === "input_state") this.inputs--;
     if (isLoopDone(event)) this.ended++;
