@@ -76,7 +76,8 @@ function startOf(events: readonly Recorded[], waiting: number): Recorded | "firs
 }
 
 function isFirstOfLoop(event: Event): boolean {
-  return (event["round"] ?? 0) === 0 && (event["attempt"] ?? 0) === 0;
+  const begins = event.event_type === "bb_infer_request" || isLoopDone(event);
+  return begins && event["round"] === 0 && (event["attempt"] ?? 0) === 0;
 }
 
 function isInput({ event }: Recorded): boolean {

@@ -3,7 +3,8 @@ import { test } from "node:test";
 import fc from "fast-check";
 import type { Event } from "../../src/wire/index.ts";
 import { Cli, folder } from "../cli/cli.ts";
-import { everything, replayed, toFile } from "./recorded.ts";
+import { toolResult } from "../hub/world.ts";
+import { App, everything, logOf, replayed, toFile } from "./recorded.ts";
 
 const timeout = 120_000;
 const log = await everything();
@@ -74,12 +75,13 @@ test("a last line without its newline counts", { timeout }, async () => {
 });
 
 test(
-  "every prefix of a recording is replayed as far as it goes: the same, never a difference, never a wait",
+  "every prefix and every suffix of a recording is replayed as far as it goes: never a difference, never a wait",
   { timeout },
   async () => {
-    for (let count = 1; count <= lines.length; count++)
-      for (const { found } of await replayed(lines.slice(0, count).join("\n")))
-        assert.equal(found, undefined, `the first ${count} lines: ${JSON.stringify(found)}`);
+    for (let at = 1; at < lines.length; at++)
+      for (const part of [lines.slice(0, at), lines.slice(at)])
+        for (const { found } of await replayed(part.join("\n")))
+          assert.equal(found, undefined, `cut at ${at}: ${JSON.stringify(found)}`);
   },
 );
 
@@ -123,6 +125,27 @@ test(
       trimmed!.notes[0]!,
       /^u_7f3a begins with a snapshot \(line 1\): what came before it is not in the file$/,
     );
+  },
+);
+
+test(
+  "a log that was trimmed is replayed from its first whole turn on, wherever its snapshot stands",
+  { timeout },
+  async () => {
+    const app = await App.open({ retention: { events: 40, bytes: Infinity } });
+    for (let turn = 0; turn < 20; turn++) {
+      await app.say(`question ${turn}`);
+      await app.say("another", { mode: turn % 2 === 0 ? "queue" : "steer" });
+      const [read] = await app.call(["read", { path: "a" }]);
+      await app.tools.send(toolResult(read!, "found"));
+      await app.answer("Found.");
+      if (turn % 2 === 0) await app.answer("And another.");
+      const [first] = await replayed(toFile(await logOf(app.world)));
+      assert.equal(first!.found, undefined);
+      if (turn > 8) assert.match(first!.notes[0]!, /^u_7f3a begins with a snapshot \(line 1\)/);
+      assert.ok(first!.events > 0);
+    }
+    await app.world.hub.close();
   },
 );
 

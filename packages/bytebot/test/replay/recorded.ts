@@ -11,6 +11,7 @@ import {
   toolResult,
   World,
   type Peer,
+  type WorldOptions,
 } from "../hub/world.ts";
 
 /** The durable events of a world, as the Hub stamped them. */
@@ -33,13 +34,17 @@ export async function replayed(text: string, scope?: string): Promise<Replayed[]
 
 /** An infer, some tools and two people in one app. */
 export class App {
-  readonly world = new World({ policy: [{ tool: "erase", decision: "ask" }] });
+  readonly world: World;
   infer!: Peer;
   tools!: Peer;
   ui!: Peer;
 
-  static async open(): Promise<App> {
-    const app = new App();
+  private constructor(world: World) {
+    this.world = world;
+  }
+
+  static async open(options: WorldOptions = {}): Promise<App> {
+    const app = new App(new World({ policy: [{ tool: "erase", decision: "ask" }], ...options }));
     const { world } = app;
     app.infer = await world.join("infer");
     app.tools = await world.join("toolsource", { name: "files" });
