@@ -18,7 +18,7 @@ const commands: Record<string, { summary: string; load: () => Promise<{ command:
   log: {
     summary: "look into the durable log of an app: list, show, export, verify, import, prune",
     load: () => import("./log.ts"),
-    },
+  },
   replay: {
     summary: "run a recorded conversation again: is its log the same, or where is the first difference",
     load: () => import("./replay.ts"),
