@@ -8,7 +8,7 @@ import { goneOf } from "./said.ts";
 import type { Stage } from "./stage.ts";
 
 /** The Hub's own of an event, or its answer's place: what nobody sends. */
-const STAMPED = "seq cursor ts from scope loop_id round attempt n".split(" ");
+const STAMPED = "seq cursor ts from scope loop_id round attempt n interrupted will_retry request_id".split(" ");
 
 /** Does what made a recorded event happen, where that was not the Hub itself. */
 export class Causes {
@@ -16,7 +16,6 @@ export class Causes {
   private readonly plan: Plan;
   private readonly names: Names;
   private readonly answers: ReadonlyMap<string, unknown>;
-  private readonly running = new Set<Call>();
   private removed: ReadonlySet<string> = new Set();
   private policy = "";
   private readonly questions = new Map<string, Event>();
@@ -32,9 +31,6 @@ export class Causes {
 
   /** It has happened. */
   happened({ event }: Recorded): void {
-    const call = this.plan.calls.get(String(event["call_id"]));
-    if (event.event_type === "bb_tool_call_request" && call) this.running.add(call);
-    if (event.event_type === "bb_tool_call_result" && call) this.running.delete(call);
     if (event.event_type === "input_strict") this.questions.set(String(event["id"]), event);
     if (event.event_type === "input_resolved") this.questions.delete(String(event["id"]));
     if (event.event_type === "bb_infer_request") this.stream(event);
@@ -46,7 +42,7 @@ export class Causes {
     await this.restore();
     switch (event.event_type) {
       case "user_event":
-        return this.input(recorded);
+        return this.input(event);
       case "interrupt":
         return this.person(event);
       case "bb_infer_request":
@@ -67,17 +63,14 @@ export class Causes {
     }
   }
 
-  private input(recorded: Recorded): void {
-    const { event } = recorded;
-    const { scope, content, type } = event;
-    const call =
-      event["mode"] === undefined && content !== undefined && type === "message"
-        ? this.plan.callAround(recorded, this.running)
-        : undefined;
-    if (!call) return this.person(event);
-    const id = this.stage.newId("t");
-    const call_id = this.names.of(call.id);
-    this.stage.asTool(call.modelName, { event_type: "bb_turn_request", id, call_id, scope, content });
+  /** What a person sent; or a turn that a tool in its call, or the app, asked for. */
+  private input(event: Event): void {
+    const { scope, content, request_id, call_id } = event;
+    if (request_id === undefined) return this.person(event);
+    const asked = { event_type: "bb_turn_request", id: this.stage.newId("t"), scope, content };
+    const call = this.plan.calls.get(String(call_id));
+    if (call) this.stage.asTool(call.modelName, { ...asked, call_id: this.names.of(call.id) });
+    else this.stage.asPerson(asked);
   }
 
   /** Under a name of the replay's own: the recorded one may have been used by two. */
@@ -154,6 +147,7 @@ export class Causes {
   private async restore(): Promise<void> {
     this.stage.register(this.removed, true);
     this.removed = new Set();
+    await this.stage.haveTools();
     await this.stage.haveListener(true);
   }
 
@@ -200,7 +194,7 @@ export class Causes {
     else this.stage.asContext({ ...request, scope: event["scope"] });
   }
 
-  private async answer({ id, outcome }: Event): Promise<void> {
+  private async answer({ id, outcome, choice }: Event): Promise<void> {
     const question = this.questions.get(String(id));
     const call = this.plan.calls.get(String(question?.["call_id"]));
     // It ends with its call, and is resolved before that is said.
@@ -209,7 +203,7 @@ export class Causes {
     if (!question || (outcome !== "accepted" && outcome !== "declined")) return;
     const in_reply_to = this.names.of(id);
     if (call && question["approval"] && this.plan.isGone(call)) this.remove(new Set([call.modelName]));
-    const value = outcome === "accepted" ? { value: this.valueFor(question, call) } : {};
+    const value = outcome === "accepted" ? { value: choice ?? this.valueFor(question, call) } : {};
     this.stage.asListener({ event_type: "input_reply", id: this.stage.newId("a"), in_reply_to, outcome, ...value });
   }
 

@@ -110,7 +110,7 @@ class Counts {
     if (event.event_type === "input_state") this.inputs--;
     if (isLoopDone(event)) this.ended++;
     if (event.event_type === "bb_tool_call_result") this.open.delete(event["call_id"]);
-    else if (event["call_id"] !== undefined) this.open.add(event["call_id"]);
+    else if (event["call_id"] !== undefined && event.event_type !== "user_event") this.open.add(event["call_id"]);
     if (event.event_type === "input_strict") this.open.add(event["id"]);
     if (event.event_type === "input_resolved") this.open.delete(event["id"]);
     if (event["loop_id"] !== undefined) this.running = !isLoopDone(event);

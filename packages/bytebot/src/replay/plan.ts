@@ -20,11 +20,6 @@ export interface Call {
   result?: Recorded;
 }
 
-interface End {
-  at: number;
-  interrupted: boolean;
-}
-
 /** What a cell's recording says of the satellites that took part: who was asked what, and what they answered. */
 export class Plan {
   readonly calls = new Map<string, Call>();
@@ -36,27 +31,20 @@ export class Plan {
   readonly infers: Infers;
   readonly context: ReturnType<typeof contextOf>;
   private readonly unheard = new Set<unknown>();
-  private readonly events: readonly Recorded[];
-  private readonly order = new Map<Recorded, number>();
   /** The place of each request: a result that the Hub had to write does not say it. */
   private readonly places = new Map<unknown, string>();
-  /** Where the turn after an input ends, by the input: of conversations below others. */
-  private readonly ends = new Map<Recorded, End>();
 
   constructor(events: readonly Recorded[], registered: ReadonlyMap<string, ToolDefinition>) {
-    this.events = events;
     this.infers = new Infers(events);
     this.context = contextOf(events);
     const ended = new Set<string>();
     for (const [index, recorded] of events.entries()) {
-      this.order.set(recorded, index);
       const next = events[index + 1]?.event;
       const isExpired = next?.event_type === "input_resolved" && next["outcome"] === "expired";
       if (isExpired && next["id"] === recorded.event["id"] && next["ts"] === recorded.event["ts"])
         this.unheard.add(next["id"]);
       this.add(recorded, ended);
     }
-    this.findEnds();
     this.tools = toolsOf(events, this.calls.values(), registered);
   }
 
@@ -68,18 +56,6 @@ export class Plan {
     };
     const missing = (this.rounds.get(place) ?? []).filter(wanted);
     return new Set(missing.map(({ modelName }) => modelName));
-  }
-
-  /** The call within which a conversation below its own begins: the one whose end ended it, else the next to end after it. */
-  callAround(child: Recorded, running: Iterable<Call>): Call | undefined {
-    const scope = String(child.event["scope"]);
-    const { at: end, interrupted } = this.ends.get(child) ?? { at: Infinity, interrupted: false };
-    const around = [...running]
-      .filter(({ request }) => scope.startsWith(`${String(request?.event["scope"])}/~`))
-      .map((call) => ({ call, at: call.result ? this.order.get(call.result)! : Infinity }))
-      .sort((a, b) => a.at - b.at);
-    const before = interrupted ? around.findLast(({ at }) => at < end) : undefined;
-    return (before ?? around.find(({ at }) => at >= end))?.call;
   }
 
   /** Was its tool taken away while a person thought about it? */
@@ -143,17 +119,6 @@ export class Plan {
     const call: Call = { id, name, modelName: name, input, decision: "allow" };
     this.calls.set(id, call);
     return call;
-  }
-
-  private findEnds(): void {
-    const ends = new Map<unknown, End>();
-    for (let index = this.events.length - 1; index >= 0; index--) {
-      const recorded = this.events[index]!;
-      const { event_type, kind, scope, stop_reason } = recorded.event;
-      if (kind === "loop_done") ends.set(scope, { at: index, interrupted: stop_reason === "interrupted" });
-      const end = ends.get(scope);
-      if (event_type === "user_event" && end) this.ends.set(recorded, end);
-    }
   }
 }
 

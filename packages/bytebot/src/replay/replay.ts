@@ -65,10 +65,9 @@ async function replayCell(
     for (const each of events) {
       signal.throwIfAborted();
       const replayed = await next(stage, causes, each);
-      const [wanted, got] = tools.has(String(each.event["name"]))
-        ? [each.event, replayed]
-        : [blurred(each.event), replayed && blurred(replayed)];
-      const difference = got && compare(wanted, got);
+      const schemaKnown = tools.has(String(each.event["name"]));
+      const [wanted, got] = [each.event, replayed].map((event) => event && comparable(event, each.event, schemaKnown));
+      const difference = got && compare(wanted!, got);
       if (!replayed || difference) {
         const found = { line: each.line, difference, recorded: each.event, replayed, why: stage.complaints };
         return { cell, events: count, notes, found };
@@ -121,9 +120,15 @@ function isOfTime(event: Event): boolean {
   }
 }
 
-/** Why arguments do not fit is said by their schema, and that is not in the recording. */
-function blurred(event: Event): Event {
-  if (event.event_type !== "bb_tool_call_result" || !isOfSchema(event)) return event;
+/** Without what the recording does not hold, and the replay says otherwise or more of. */
+function comparable(event: Event, recorded: Event, schemaKnown: boolean): Event {
+  // A transcript has the result as its infer sent it.
+  if (event.event_type === "bb_infer_result" && recorded["seq"] === undefined) {
+    const { interrupted: _, will_retry: __, ...sent } = event;
+    return sent as Event;
+  }
+  // Why arguments do not fit is said by their schema.
+  if (schemaKnown || event.event_type !== "bb_tool_call_result" || !isOfSchema(event)) return event;
   const error = { ...(event["error"] as object), message: NO_SCHEMA };
   return { ...event, content: [{ type: "text", text: NO_SCHEMA }], error };
 }

@@ -69,7 +69,7 @@ export class Stage {
     const stage = new Stage(cast);
     await stage.haveContext();
     stage.hub.expectContext(true);
-    for (const [index, tool] of cast.tools.entries()) await stage.addTool(tool, index);
+    await stage.haveTools();
     const silent = { owner: true, input_capable: false, types: [] };
     stage.owner = await stage.join("ui", { name: "person", owner: true }, silent);
     await stage.haveListener(true);
@@ -127,11 +127,17 @@ export class Stage {
     await this.haveContext();
   }
 
-  /** Its connection is lost, and it comes back. */
+  /** Its connection is lost; it is back when somebody else has spoken. */
   async loseTool(modelName: string): Promise<void> {
-    await this.tools.get(modelName)?.close("lost");
-    const index = this.cast.tools.findIndex((tool) => tool.modelName === modelName);
-    if (index !== -1) await this.addTool(this.cast.tools[index]!, index);
+    const lost = this.tools.get(modelName);
+    this.tools.delete(modelName);
+    await lost?.close("lost");
+  }
+
+  async haveTools(): Promise<void> {
+    if (this.tools.size === this.cast.tools.length) return;
+    for (const [index, tool] of this.cast.tools.entries())
+      if (!this.tools.has(tool.modelName)) await this.addTool(tool, index);
   }
 
   /** Takes tools away, or gives them back. */
@@ -190,6 +196,7 @@ export class Stage {
   private watch(event: Event): void {
     const { seq } = event as { seq?: number };
     if (seq === undefined || seq <= this.taken || !(isLogged(event) || isShown(event))) return;
+    if (event.event_type === "bb_snapshot") return;
     const known = this.logged.get(seq);
     if (known && !isShown(known)) return;
     this.logged.set(seq, event);

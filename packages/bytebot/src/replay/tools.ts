@@ -67,8 +67,14 @@ function define(name: string, calls: readonly Call[]): ToolDefinition {
   const request = calls.find((call) => call.request)?.request?.event;
   const timeout = Number(request?.["deadline_ts"]) - Number(request?.["ts"]);
   const named = refused.length > 0 && JSON.stringify(refused).length <= MOST_REFUSED;
+  const annotations = request?.["idempotent"] === true ? { annotations: { idempotent: true } } : {};
   const input_schema = { type: "object", ...(named ? { not: { enum: refused } } : {}) };
-  return { name, input_schema, ...(Number.isInteger(timeout) && timeout > 0 ? { timeout_ms: timeout } : {}) };
+  return {
+    name,
+    input_schema,
+    ...annotations,
+    ...(Number.isInteger(timeout) && timeout > 0 ? { timeout_ms: timeout } : {}),
+  };
 }
 
 /** The call came as far as its tool, or to where only a tool's own can come. */
