@@ -11,8 +11,8 @@ const help = `usage: bytebot replay FILE [options]
 Runs a recorded conversation again: a real Hub, with a recorded infer, recorded tools and a recorded person, who say what
 they said in FILE, in that order. The same log has to come out; where it does not, the first difference is shown.
 
-FILE has durable events as JSON lines, as bytebot tail --since start prints them: user_event, bb_infer_request, infer_chunk,
-bb_infer_result and so on; what else is in it is passed over. Ids, cursors and times differ in each run, and are not
+FILE has durable events as JSON lines, as bytebot log export writes them and bytebot tail --since start prints them:
+user_event, bb_infer_request, infer_chunk, bb_infer_result and so on; what else is in it is passed over. Ids, cursors and times differ in each run, and are not
 compared. Each conversation with a log of its own is replayed by itself. Nothing is called: no model, no tool, no network.
 
   FILE           the recording; - for stdin

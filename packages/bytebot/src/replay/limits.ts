@@ -34,7 +34,7 @@ export function limitsOf(events: readonly Recorded[]): Limits {
     const last = failures.get(scope);
     const failure = last?.["error"] as WireError | undefined;
     // It was to be tried again, and was not: too often, or too late.
-    if (failure?.retryable !== true || failure.message !== message) continue;
+    if (failure?.retryable !== true || failure.message !== message || last?.["will_retry"] === true) continue;
     const wait = failure.retry_after_ms ?? 0;
     if (wait > 0) limits.maxRetryMs = Math.min(limits.maxRetryMs, wait - 1);
     else limits.attempts = Number(last?.["attempt"] ?? 0) + 1;

@@ -66,6 +66,7 @@ function startOf(events: readonly Recorded[], waiting: number): Recorded | "firs
   if (begins && waiting === 0) return "first";
   const count = new Counts();
   count.inputs = waiting;
+  count.running = true;
   for (const [index, { event, line }] of events.entries()) {
     count.add(event, line);
     const next = events[index + 1];
