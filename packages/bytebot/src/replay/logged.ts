@@ -47,8 +47,8 @@ export function isBare(event: Event): boolean {
   }
 }
 
-/** What a copy, a transcript or a request on its way has beside what the log has. */
-const BESIDE = new Set(["to", "observed", "primary"]);
+/** What a copy, a transcript, an export or a request on its way has beside what the log has. */
+const BESIDE = new Set(["to", "observed", "primary", "_entry"]);
 const OF_REQUEST = new Set([...BESIDE, "messages", "tools", "tool_choice", "system", "params", "api_shape"]);
 
 /** The event as the log has it: itself, where nothing is to be left out. */
