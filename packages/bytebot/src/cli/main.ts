@@ -19,6 +19,10 @@ const commands: Record<string, { summary: string; load: () => Promise<{ command:
     summary: "look into the durable log of an app: list, show, export, verify, import, prune",
     load: () => import("./log.ts"),
   },
+  replay: {
+    summary: "run a recorded conversation again: is its log the same, or where is the first difference",
+    load: () => import("./replay.ts"),
+  },
   demo: { summary: "a scripted demo: no model, no key, no network", load: () => import("./demo.ts") },
 };
 
