@@ -20,8 +20,6 @@ export interface DialInsOptions {
 interface Current {
   id: string;
   attached: Promise<Attached | undefined>;
-  /** It became the context, which the app expects back from then on. */
-  isContext?: boolean;
 }
 
 /** The components that dialled in: each connection becomes one of the Hub's, under the grant of its credential. */
@@ -59,11 +57,11 @@ export class DialIns {
     const attached = await this.current.get(who)?.attached;
     await attached?.close(reason);
     await this.endpoint.closeOf(who, reason);
+    this.options.hub.expectContext(who, undefined);
     const current = this.current.get(who);
     this.current.delete(who);
     if (!current) return;
     this.forget(current.id);
-    if (current.isContext === true) this.options.hub.expectContext(false);
   }
 
   private open(open: (receiver: Receiver) => ServedLink, who: Credential): void {
@@ -92,7 +90,7 @@ export class DialIns {
     const connecting = Promise.resolve(before?.attached)
       .then((old) => old?.close("its component has connected again"))
       .then(() => this.connect(id, who, late, link));
-    const current: Current = { ...before, id, attached: connecting.catch(() => undefined) };
+    const current: Current = { id, attached: connecting.catch(() => undefined) };
     if (!who.many) this.current.set(who, current);
     try {
       const connected = await connecting;
@@ -100,18 +98,13 @@ export class DialIns {
       // Only now: what asks to be the context need not be granted it.
       if (first["kind"] === "context")
         connected.ready.then(
-          () => this.expect(current),
+          () => this.options.hub.expectContext(who, who.grant.scopes ?? ["*"]),
           () => undefined,
         );
       await connected.closed;
     } finally {
       if (who.many) this.forget(id);
     }
-  }
-
-  private expect(context: Current): void {
-    context.isContext = true;
-    this.options.hub.expectContext(true);
   }
 
   private forget(id: string): void {

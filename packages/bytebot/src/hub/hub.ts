@@ -138,9 +138,10 @@ export class Hub {
     return { stop: () => void this.readers.watchers.delete(watcher) };
   }
 
-  /** The app has a context component, or has it no more: without one the plain transcript serves. */
-  expectContext(expected: boolean): void {
-    this.core.contextExpected = expected;
+  /** The app has a context for these scopes, or none any more of what it came by (`of`): then the plain transcript serves. */
+  expectContext(of: unknown, scopes: readonly string[] | undefined): void {
+    if (scopes) this.core.contexts.set(of, scopes);
+    else this.core.contexts.delete(of);
   }
 
   /**

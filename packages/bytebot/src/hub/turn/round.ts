@@ -12,7 +12,8 @@ export function render(core: Core, conversation: Conversation, turn: Turn): bool
   const { scope } = conversation;
   const context = serving(core, "context", scope);
   if (!context) {
-    if (!core.contextExpected || core.options.contextFallback) return false;
+    const isExpected = [...core.contexts.values()].some((scopes) => within(scopes, scope));
+    if (!isExpected || core.options.contextFallback) return false;
     throw new BytebotError(
       "unavailable",
       "the context component is not there: see why it ended, or set context_fallback",
@@ -20,7 +21,7 @@ export function render(core: Core, conversation: Conversation, turn: Turn): bool
     );
   }
   const infer = serving(core, "infer", scope);
-  const tools = [...offeredIn(core, scope).values()].map(toModel);
+  const tools = [...offeredIn(core, scope)].map(toModel);
   const { history, history_whole } = historyFor(context, conversation);
   const asked = toContext(context, { tools, history });
   mustFit(asked, history_whole ? weigh(conversation) : undefined);
@@ -74,7 +75,7 @@ function chooseTools(all: Map<string, Tool>, names: ContextRenderResult["tools"]
 }
 
 function toolsOf(offered: ReadonlyMap<string, Tool>): Pick<Round["fields"], "tools"> {
-  return offered.size === 0 ? {} : { tools: [...offered.values()].map(toModel) };
+  return offered.size === 0 ? {} : { tools: [...offered].map(toModel) };
 }
 
 /** Who answers a round; undefined: it is being started again, and will be back (rule TRN-11). */
