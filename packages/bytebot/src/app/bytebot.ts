@@ -269,6 +269,12 @@ export class ByteBot {
     return this.credentials.addCode(grant);
   }
 
+  /** Takes a code back and, where it was used, the browser's session: what had come in with it ends at once. */
+  async removeCode(code: string): Promise<void> {
+    const credential = this.credentials.removeCode(code);
+    if (credential) await this.dialIns.end(credential, "its session was taken back");
+  }
+
   /** Ends every component and the log; nothing is left running. */
   stop(reason = "the app stops"): Promise<void> {
     this.stopped ??= this.close(reason);
