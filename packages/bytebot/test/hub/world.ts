@@ -117,6 +117,7 @@ export interface WorldOptions {
   policy?: PolicyRule[];
   contextFallback?: boolean;
   blobs?: BlobStore;
+  log?: MemoryLog;
   /** Default: everything is kept, so that the whole log can be checked. */
   retention?: NonNullable<HubOptions["retention"]>;
   control?: NonNullable<HubOptions["control"]>;
@@ -156,6 +157,7 @@ export class World {
     // Ids are not counted anew where there is a log of them.
     if (options.log) this.ids = 100_000 * ++lives;
     this.graceMs = options.limits?.graceMs ?? 1000;
+    this.log = options.log ?? new MemoryLog();
     this.hub = new Hub({
       name: "world",
       version: "0",

@@ -14,10 +14,13 @@ import type { Batch } from "../effects.ts";
 import { Queue } from "../turn/queue.ts";
 import type { Retention } from "./retention.ts";
 import type { Clock } from "../timers.ts";
+import { joinsLast } from "./deltas.ts";
 
 /** Well under an entry's limit, so that what is joined always fits. */
 const JOIN_BYTES = 128 * 1024;
 const UNAVAILABLE_MS = 30_000;
+/** Batches of one cell that are carried out before others have their turn. */
+const SLICE = 256;
 
 interface Cell {
   name: string;
@@ -76,6 +79,8 @@ export class Cells {
   private readonly log: EventLog;
   private newest: string;
   private quiet: (() => void)[] = [];
+  /** They go on one by one, in turns of the event loop. */
+  private readonly resting: Cell[] = [];
   /** Unique for ever: random for this run, and counted within it. */
   private readonly run = randomUUID();
   private entries = 0;
@@ -97,6 +102,7 @@ export class Cells {
     const known = this.cells.get(name);
     const cell = known ?? fresh(name);
     if (!known) this.cells.set(name, cell);
+    if (joinsLast(cell.waiting.last, batch)) return;
     cell.waiting.push(batch);
     if (cell.state === "idle") this.pump(cell);
     // Of which nothing is known, as what was live has passed: there is nothing to keep.
@@ -163,7 +169,8 @@ export class Cells {
   }
 
   private pump(cell: Cell): void {
-    while (cell.state === "idle" && cell.waiting.length > 0) {
+    for (let count = 0; cell.state === "idle" && cell.waiting.length > 0; count++) {
+      if (count === SLICE) return this.rest(cell);
       if (cell.waiting.first!.append.length === 0) {
         this.carry(cell, [cell.waiting.shift()!]);
         continue;
@@ -175,6 +182,19 @@ export class Cells {
     const quiet = this.quiet;
     this.quiet = [];
     for (const resolve of quiet) resolve();
+  }
+
+  /** It has much to carry out: it goes on in the next turn of the event loop, or one of those after it. */
+  private rest(cell: Cell): void {
+    cell.state = "busy";
+    if (this.resting.push(cell) === 1) setImmediate(() => this.goOn());
+  }
+
+  private goOn(): void {
+    const cell = this.resting.shift()!;
+    if (this.resting.length > 0) setImmediate(() => this.goOn());
+    cell.state = "idle";
+    this.pump(cell);
   }
 
   /** What carrying out leads to waits its turn: a cell's order holds whatever calls back. */
@@ -321,12 +341,13 @@ interface Joined {
 function take(waiting: Queue<Batch>): Joined {
   const batches = [waiting.shift()!];
   let lines = encoded(batches[0]!);
-  for (let next = waiting.first; next; next = waiting.first) {
+  for (let next = waiting.first; next && batches.length < SLICE; next = waiting.first) {
     if (batches[0]!.base || next.base) break;
-    const more = encoded(next);
-    const both = [...lines, ...more];
-    if (both.length > MAX_ENTRY_EVENTS || !fits(both, JOIN_BYTES)) break;
-    lines = both;
+    if (next.append.length > 0) {
+      const both = [...lines, ...encoded(next)];
+      if (both.length > MAX_ENTRY_EVENTS || !fits(both, JOIN_BYTES)) break;
+      lines = both;
+    }
     batches.push(waiting.shift()!);
   }
   return { batches, lines };
