@@ -171,6 +171,7 @@ export class Hub {
       open: open.size,
       timers: timers.size,
       cells: cells.size,
+      resting: cells.resting.length,
       pages: pages.size,
       watchers,
     };

@@ -89,3 +89,33 @@ test("what cannot be joined leaves in its order, and others have their turn betw
     Array.from({ length: 20_000 }, (_, n) => n + 3),
   );
 });
+
+test("a result that ends four thousand blocks at once is logged and shown in its order, and others have their turn between (TRN-4, LOG-3)", async () => {
+  const world = new World();
+  const infer = await world.join("infer");
+  const ui = await world.join("ui");
+  await ui.send(message("go"));
+  const request = infer.last("bb_infer_request");
+  const of = { event_type: "infer_chunk", in_reply_to: request["id"], kind: "block_start" };
+  for (let index = 0; index < 4096; index++) {
+    infer.link.send({ ...of, index, block_type: "tool_use", name: "none" });
+    if (index % 256 === 255) await world.settle();
+  }
+  infer.link.send(inferResult(request, "tool_use"));
+  let most = 0;
+  for (let before = ui.got.length; !ui.got.some(({ state }) => state === "idle"); ) {
+    await turnOfTheLoop();
+    most = Math.max(most, ui.got.length - before);
+    before = ui.got.length;
+  }
+  assert.ok(most < 1500, `${most} in one turn of the event loop`);
+  const stops = ui.all("infer_chunk").filter(({ kind }) => kind === "block_stop");
+  assert.deepEqual(
+    stops.map(({ index }) => index),
+    Array.from({ length: 4096 }, (_, index) => index),
+  );
+  const seqs = ui.got.flatMap(({ seq }) => (typeof seq === "number" ? [seq] : []));
+  assert.deepEqual(seqs, seqs.toSorted((a, b) => a - b));
+  assert.equal(ui.all("tool_result").length, 4096);
+  await world.end();
+});

@@ -211,7 +211,7 @@ export class World {
 
   /** Until nothing moves any more at this time. */
   async settle(): Promise<void> {
-    for (let turn = 0; turn < 4; turn++) await turnOfTheLoop();
+    for (let turn = 0; turn < 4 || this.hub.counts()["resting"]! > 0; turn++) await turnOfTheLoop();
   }
 
   /** Lets time pass, deadline by deadline. */

@@ -19,8 +19,8 @@ import { joinsLast } from "./deltas.ts";
 /** Well under an entry's limit, so that what is joined always fits. */
 const JOIN_BYTES = 128 * 1024;
 const UNAVAILABLE_MS = 30_000;
-/** Batches of one cell that are carried out before others have their turn. */
-const SLICE = 256;
+/** Events and batches that are carried out in one turn of the event loop, about. */
+const SLICE = 512;
 
 interface Cell {
   name: string;
@@ -78,9 +78,11 @@ export class Cells {
   private readonly options: CellsOptions;
   private readonly log: EventLog;
   private newest: string;
+  /** They go on in the next turns of the event loop. */
+  readonly resting = new Queue<Cell>();
   private quiet: (() => void)[] = [];
-  /** They go on one by one, in turns of the event loop. */
-  private readonly resting: Cell[] = [];
+  /** In this turn of the event loop. */
+  private carried = 0;
   /** Unique for ever: random for this run, and counted within it. */
   private readonly run = randomUUID();
   private entries = 0;
@@ -169,8 +171,8 @@ export class Cells {
   }
 
   private pump(cell: Cell): void {
-    for (let count = 0; cell.state === "idle" && cell.waiting.length > 0; count++) {
-      if (count === SLICE) return this.rest(cell);
+    while (cell.state === "idle" && cell.waiting.length > 0) {
+      if (this.carried >= SLICE) return this.rest(cell);
       if (cell.waiting.first!.append.length === 0) {
         this.carry(cell, [cell.waiting.shift()!]);
         continue;
@@ -184,23 +186,28 @@ export class Cells {
     for (const resolve of quiet) resolve();
   }
 
-  /** It has much to carry out: it goes on in the next turn of the event loop, or one of those after it. */
+  /** Enough was carried out in this turn of the event loop: others have theirs, and then it goes on. */
   private rest(cell: Cell): void {
     cell.state = "busy";
-    if (this.resting.push(cell) === 1) setImmediate(() => this.goOn());
+    this.resting.push(cell);
   }
 
-  private goOn(): void {
-    const cell = this.resting.shift()!;
-    if (this.resting.length > 0) setImmediate(() => this.goOn());
-    cell.state = "idle";
-    this.pump(cell);
+  private nextTurn(): void {
+    this.carried = 0;
+    for (let cell = this.resting.shift(); cell; cell = this.carried < SLICE ? this.resting.shift() : undefined) {
+      cell.state = "idle";
+      this.pump(cell);
+    }
   }
 
   /** What carrying out leads to waits its turn: a cell's order holds whatever calls back. */
   private carry(cell: Cell, batches: Batch[]): void {
     cell.state = "busy";
-    for (const batch of batches) this.options.carryOut(batch);
+    if (this.carried === 0) setImmediate(() => this.nextTurn());
+    for (const batch of batches) {
+      this.carried += 1 + batch.append.length;
+      this.options.carryOut(batch);
+    }
     cell.state = "idle";
   }
 
