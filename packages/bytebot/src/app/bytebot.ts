@@ -4,6 +4,7 @@ import { MemoryLog, openSqliteLog, type BlobStore, type EventLog } from "../log/
 import { listenSocket, type HttpServer, type SocketServer } from "../transport/index.ts";
 import {
   BytebotError,
+  toReport,
   type Ack,
   type BlobBlock,
   type Block,
@@ -325,7 +326,8 @@ export class ByteBot {
   }
 
   private report(line: string): void {
-    if (this.options.report) this.options.report(line);
-    else process.stderr.write(`${line}\n`);
+    const told = toReport(line);
+    if (this.options.report) this.options.report(told);
+    else process.stderr.write(`${told}\n`);
   }
 }

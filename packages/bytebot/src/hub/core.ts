@@ -1,4 +1,4 @@
-import { BytebotError, cellOf, tenantOf, type Event } from "../wire/index.ts";
+import { BytebotError, cellOf, tenantOf, toReport, type Event } from "../wire/index.ts";
 import { Budgets, type Budget, type Price } from "./tenants/budget.ts";
 import { Buckets } from "./tenants/bucket.ts";
 import { Tenants, type Work } from "./tenants/tenants.ts";
@@ -184,7 +184,8 @@ export class Core {
   /** Tells one connection that what it sent was refused. */
   refuse(to: ConnectionId, error: BytebotError, inReplyTo?: unknown): void {
     const reply = typeof inReplyTo === "string" ? { in_reply_to: inReplyTo } : {};
-    this.send(undefined, to, { event_type: "bb_error", ...reply, ...error.toWire() });
+    const message = toReport(error.message);
+    this.send(undefined, to, { event_type: "bb_error", ...reply, ...error.toWire(), message });
   }
 
   synced(id: ConnectionId): Synced | undefined {

@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { MemoryBlobs, orderOf, withLargeEvents, type EventLog } from "../log/index.ts";
 import type { Connect, Receiver } from "../transport/index.ts";
-import { BytebotError, type Event, type HistoryRequest } from "../wire/index.ts";
+import { BytebotError, toReport, type Event, type HistoryRequest } from "../wire/index.ts";
 import { Blobs } from "./blobs/blobs.ts";
 import { Cells } from "./cells/cells.ts";
 import { retentionOf } from "./cells/retention.ts";
@@ -391,6 +391,6 @@ export class Hub {
   }
 
   private report(line: string): void {
-    this.options.report?.(line);
+    this.options.report?.(toReport(line));
   }
 }

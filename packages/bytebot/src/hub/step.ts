@@ -5,6 +5,7 @@ import {
   isKnown,
   isScope,
   maySend,
+  toReport,
   validate,
   type ContextRenderResult,
   type Event,
@@ -326,7 +327,7 @@ function deliver(core: Core, connection: Synced, event: Event): void {
       return core.effect(undefined, {
         type: "close",
         to: connection.id,
-        reason: `it said bye: ${String(event["reason"])}`,
+        reason: `it said bye: ${toReport(String(event["reason"]))}`,
         bye: true,
       });
     case "bb_error":

@@ -103,7 +103,7 @@ test("a result that ends four thousand blocks at once is logged and shown in its
   }
   infer.link.send(inferResult(request, "tool_use"));
   let most = 0;
-  for (let before = ui.got.length; !ui.got.some(({ state }) => state === "idle"); ) {
+  for (let before = ui.got.length; !ui.got.some(({ state }) => state === "idle");) {
     await turnOfTheLoop();
     most = Math.max(most, ui.got.length - before);
     before = ui.got.length;
@@ -115,7 +115,10 @@ test("a result that ends four thousand blocks at once is logged and shown in its
     Array.from({ length: 4096 }, (_, index) => index),
   );
   const seqs = ui.got.flatMap(({ seq }) => (typeof seq === "number" ? [seq] : []));
-  assert.deepEqual(seqs, seqs.toSorted((a, b) => a - b));
+  assert.deepEqual(
+    seqs,
+    seqs.toSorted((a, b) => a - b),
+  );
   assert.equal(ui.all("tool_result").length, 4096);
   await world.end();
 });
