@@ -24,6 +24,7 @@ import { Loading } from "./recovery/loading.ts";
 import { step } from "./step.ts";
 import type { StepInput } from "./step-input.ts";
 import { refusals } from "./cells/refused.ts";
+import { timely } from "./timely-log.ts";
 import { systemClock, Timers, type Clock } from "./timers.ts";
 import { Turns } from "./readers/turns.ts";
 
@@ -56,7 +57,7 @@ export class Hub {
   constructor(options: HubOptions) {
     this.options = options;
     this.clock = options.clock ?? systemClock;
-    this.log = withLargeEvents(options.log);
+    this.log = timely(withLargeEvents(options.log), this.clock);
     this.core = new Core({ ...withDefaults(options), resumeAfter: (resume) => resumeAfter(this.log, resume) });
     this.cells = new Cells({
       log: this.log,
@@ -165,16 +166,10 @@ export class Hub {
   /** How much of everything is kept in memory, by name. */
   counts(): Record<string, number> {
     const { open, timers, cells, pages } = this;
-    const watchers = this.readers.watchers.size;
-    return {
-      ...this.core.counts(),
-      open: open.size,
-      timers: timers.size,
-      cells: cells.size,
-      resting: cells.resting.length,
-      pages: pages.size,
-      watchers,
-    };
+    const { watchers } = this.readers;
+    const sizes = { open, timers, cells, pages, watchers };
+    const own = Object.entries(sizes).map(([name, { size }]) => [name, size]);
+    return { ...this.core.counts(), ...Object.fromEntries(own), resting: cells.resting.length };
   }
 
   /** A component will not be back: its tools go with it, and nobody waits for it. */
