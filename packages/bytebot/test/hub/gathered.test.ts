@@ -72,6 +72,26 @@ test("deltas that wait for the log leave as few, their text whole and each n acc
   assert.deepEqual(block, { type: "text", text });
 });
 
+test("what says of itself that it is merged, or looks like a delta, joins nothing (CHK-2, CHK-7, TRN-6)", async () => {
+  const { world, infer, ui, log } = await gathered(1, [0]);
+  const { id: in_reply_to, loop_id } = infer.last("bb_infer_request");
+  const delta = { kind: "block_delta", index: 0, block_type: "text", delta: "forged " };
+  const place = { loop_id, round: 0, attempt: 0 };
+  await ui.send({ event_type: "com.example/delta", scope: "u", ...delta, ...place, n: 2, merged: 3 });
+  await infer.send({ event_type: "infer_chunk", in_reply_to, ...delta, delta: "true", merged: 3 });
+  log.release();
+  await world.settle();
+  assert.deepEqual(
+    deltasOf(ui).map(({ delta: text, n, merged }) => [text, n, merged]),
+    [
+      ["0 ", 2, undefined],
+      ["true", 3, undefined],
+    ],
+  );
+  assert.equal(ui.last("com.example/delta")["delta"], "forged ");
+  await ended({ world, infer, ui });
+});
+
 test("what cannot be joined leaves in its order, and others have their turn between (LOG-3)", async () => {
   const { world, infer, ui, log } = await gathered(20_000, [0, 1]);
   log.release();
