@@ -4,7 +4,6 @@ import { Buckets } from "./tenants/bucket.ts";
 import { Tenants, type Work } from "./tenants/tenants.ts";
 import { RETRY_MS, type Quotas } from "./tenants/quotas.ts";
 import type { CoreLimits } from "./limits.ts";
-import { Recent } from "./recent.ts";
 import { Loaded } from "./cells/loaded.ts";
 import { isBusy, newConversation } from "./conversation.ts";
 import { MAX_ENTRY_EVENTS } from "../log/index.ts";

@@ -38,14 +38,15 @@ test("a log that never answers who reads: input, pages and returning readers are
   const readers = [];
   for (const name of ["one", "two", "three"])
     readers.push(await world.join(name === "two" ? "telemetry" : "ui", { name }, { resume: "start" }));
-  await ui.send(
-    message("new", "new", { id: "m1" }),
+  const other = await world.join("ui", { name: "other" });
+  await ui.send(message("new", "new", { id: "m1" }));
+  await other.send(
     { event_type: "bb_history_request", id: "h1", scope: "known" },
     { event_type: "bb_history_request", id: "h2", scope: "known" },
     { event_type: "bb_history_request", id: "h2b", scope: "known" },
   );
-  await ui.send(message("goes on", "known", { id: "m2" }));
-  assert.equal(ui.last("bb_ack")["in_reply_to"], "m2", "what needs no reading goes on");
+  await other.send(message("goes on", "known", { id: "m2" }));
+  assert.equal(other.last("bb_ack")["in_reply_to"], "m2", "what needs no reading goes on");
   await infer.send(inferResult(infer.last("bb_infer_request")));
   await world.pass(31_000);
   assert.deepEqual(
@@ -56,7 +57,7 @@ test("a log that never answers who reads: input, pages and returning readers are
   const refused = ui.got.find(({ event_type, in_reply_to }) => event_type === "bb_error" && in_reply_to === "m1");
   assert.deepEqual([refused?.["code"], refused?.["retryable"]], ["unavailable", true]);
   assert.deepEqual(
-    ui.all("bb_history_result").map(({ in_reply_to, error }) => [in_reply_to, (error as { code: string }).code]),
+    other.all("bb_history_result").map(({ in_reply_to, error }) => [in_reply_to, (error as { code: string }).code]),
     [
       ["h1", "unavailable"],
       ["h2", "unavailable"],

@@ -117,7 +117,6 @@ export interface WorldOptions {
   policy?: PolicyRule[];
   contextFallback?: boolean;
   blobs?: BlobStore;
-  log?: MemoryLog;
   /** Default: everything is kept, so that the whole log can be checked. */
   retention?: NonNullable<HubOptions["retention"]>;
   control?: NonNullable<HubOptions["control"]>;
@@ -153,7 +152,6 @@ export class World {
   private readonly refusals: unknown[] = [];
 
   constructor(options: WorldOptions = {}) {
-    this.log = options.log ?? new MemoryLog();
     // Ids are not counted anew where there is a log of them.
     if (options.log) this.ids = 100_000 * ++lives;
     this.graceMs = options.limits?.graceMs ?? 1000;

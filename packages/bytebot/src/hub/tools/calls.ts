@@ -200,7 +200,7 @@ function sendAgain(core: Core, conversation: Conversation, call: Call, server: S
 /** An idempotent call that the Hub before this one had sent goes out again, where its tool is there as it was (rule REC-4). */
 export function goAgain(core: Core, conversation: Conversation, call: Call): void {
   const { componentId = "", hash } = call.held?.again ?? {};
-  const tool = core.tools.get(componentId)?.find((each) => each.hash === hash);
+  const tool = core.tools.of(componentId).find((each) => each.hash === hash);
   const server = servedBy(core, componentId, conversation.scope);
   if (!tool || !server) return;
   call.tool = tool;

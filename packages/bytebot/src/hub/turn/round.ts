@@ -12,8 +12,7 @@ export function render(core: Core, conversation: Conversation, turn: Turn): bool
   const { scope } = conversation;
   const context = serving(core, "context", scope);
   if (!context) {
-    const isExpected = [...core.contexts.values()].some((scopes) => within(scopes, scope));
-    if (!isExpected || core.options.contextFallback) return false;
+    if (!isExpected(core, scope)) return false;
     throw new BytebotError(
       "unavailable",
       "the context component is not there: see why it ended, or set context_fallback",
@@ -45,7 +44,12 @@ export function render(core: Core, conversation: Conversation, turn: Turn): bool
 
 /** The context of this app is not there yet, after a restart of the Hub. */
 export function isAwaited(core: Core, scope: string): boolean {
-  return core.isAwaiting && core.contextExpected && !core.options.contextFallback && !serving(core, "context", scope);
+  return core.isAwaiting && isExpected(core, scope) && !serving(core, "context", scope);
+}
+
+/** Is a context of the app's for this scope, so that nothing else serves in its place? */
+function isExpected(core: Core, scope: string): boolean {
+  return !core.options.contextFallback && [...core.contexts.values()].some((scopes) => within(scopes, scope));
 }
 
 /** The Hub's defaults: the transcript as it is, every tool of the scope, the primary infer. */
