@@ -130,8 +130,9 @@ export class Attachments {
 
   private async open({ reached, options, settle }: Opening): Promise<void> {
     const { hub, report } = this.options;
-    if (reached.kind === "context") hub.expectContext(true);
-    const attachment = new Attachment(hub, reached, this.grant(reached, options), report);
+    const grant = this.grant(reached, options);
+    if (reached.kind === "context") hub.expectContext(grant.componentId, grant.scopes ?? ["*"]);
+    const attachment = new Attachment(hub, reached, grant, report);
     this.attachments.set(attachment.id, attachment);
     settle.resolve(attachment);
     void this.forgetWhenEnded(attachment, reached.kind);
@@ -153,7 +154,7 @@ export class Attachments {
   private async forgetWhenEnded(attachment: Attachment, kind: Kind | undefined): Promise<void> {
     const { reason, error } = await attachment.ended;
     this.attachments.delete(attachment.id);
-    if (kind === "context" && reason === "detached") this.options.hub.expectContext(false);
+    if (kind === "context" && reason === "detached") this.options.hub.expectContext(attachment.id, undefined);
     if (error) this.options.report(`${attachment.name} failed: ${error.message}`);
   }
 }

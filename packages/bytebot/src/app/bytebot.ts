@@ -4,6 +4,7 @@ import { MemoryLog, openSqliteLog, type BlobStore, type EventLog } from "../log/
 import { listenSocket, type HttpServer, type SocketServer } from "../transport/index.ts";
 import {
   BytebotError,
+  toReport,
   type Ack,
   type BlobBlock,
   type Block,
@@ -269,6 +270,12 @@ export class ByteBot {
     return this.credentials.addCode(grant);
   }
 
+  /** Takes a code back and, where it was used, the browser's session: what had come in with it ends at once. */
+  async removeCode(code: string): Promise<void> {
+    const credential = this.credentials.removeCode(code);
+    if (credential) await this.dialIns.end(credential, "its session was taken back");
+  }
+
   /** Ends every component and the log; nothing is left running. */
   stop(reason = "the app stops"): Promise<void> {
     this.stopped ??= this.close(reason);
@@ -319,7 +326,8 @@ export class ByteBot {
   }
 
   private report(line: string): void {
-    if (this.options.report) this.options.report(line);
-    else process.stderr.write(`${line}\n`);
+    const told = toReport(line);
+    if (this.options.report) this.options.report(told);
+    else process.stderr.write(`${told}\n`);
   }
 }

@@ -34,11 +34,16 @@ interface Timed {
   until: number;
 }
 
+interface Session extends Timed {
+  /** The digest of the code that opened it. */
+  code: string;
+}
+
 /** Who may dial in: kept as digests, so that nothing here tells a token (rule HTP-11). */
 export class Credentials {
   private readonly tokens = new Map<string, Credential>();
   private readonly codes = new Map<string, Timed>();
-  private readonly sessions = new Map<string, Timed>();
+  private readonly sessions = new Map<string, Session>();
 
   /** Adds a token: a fresh one of 256 bits, or one of the app's own. */
   add(grant: Grant, many: boolean, token = secret()): string {
@@ -65,13 +70,24 @@ export class Credentials {
     return code;
   }
 
+  /** Takes a code back, and the session that it has opened; what they were good for. */
+  removeCode(code: string): Credential | undefined {
+    const id = key(code);
+    const [secret, session] = [...this.sessions].find(([, { code: by }]) => by === id) ?? [];
+    if (secret !== undefined) this.sessions.delete(secret);
+    const waiting = this.codes.get(id);
+    this.codes.delete(id);
+    return (session ?? waiting)?.credential;
+  }
+
   /** The session's own secret, for a cookie; undefined where the code is wrong, late or used. */
   redeem(code: string): string | undefined {
-    const found = this.codes.get(key(code));
-    this.codes.delete(key(code));
+    const id = key(code);
+    const found = this.codes.get(id);
+    this.codes.delete(id);
     if (!found || found.until < Date.now()) return undefined;
     const session = secret();
-    keep(this.sessions, key(session), { credential: found.credential, until: Date.now() + SESSION_MS });
+    keep(this.sessions, key(session), { credential: found.credential, until: Date.now() + SESSION_MS, code: id });
     return session;
   }
 

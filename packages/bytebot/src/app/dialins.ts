@@ -1,3 +1,4 @@
+import { randomBytes } from "node:crypto";
 import { offer, type Attached, type Hub } from "../hub/index.ts";
 import { Endpoint, LateReceiver, type Receiver, type ServedLink } from "../transport/index.ts";
 import { BytebotError, type Event } from "../wire/index.ts";
@@ -20,8 +21,6 @@ export interface DialInsOptions {
 interface Current {
   id: string;
   attached: Promise<Attached | undefined>;
-  /** It became the context, which the app expects back from then on. */
-  isContext?: boolean;
 }
 
 /** The components that dialled in: each connection becomes one of the Hub's, under the grant of its credential. */
@@ -34,6 +33,7 @@ export class DialIns {
   private readonly silent = new Map<Credential, number>();
   private readonly ids = new Set<string>();
   private readonly connections = new WeakMap<ServedLink, Attached>();
+  private readonly attached = new Map<Credential, Set<Attached>>();
 
   constructor(options: DialInsOptions) {
     this.options = options;
@@ -56,14 +56,14 @@ export class DialIns {
 
   /** Its credential is good for nothing any more. */
   async end(who: Credential, reason: string): Promise<void> {
-    const attached = await this.current.get(who)?.attached;
-    await attached?.close(reason);
+    await this.current.get(who)?.attached;
+    await Promise.all([...(this.attached.get(who) ?? [])].map((attached) => attached.close(reason)));
     await this.endpoint.closeOf(who, reason);
+    this.options.hub.expectContext(who, undefined);
     const current = this.current.get(who);
     this.current.delete(who);
     if (!current) return;
     this.forget(current.id);
-    if (current.isContext === true) this.options.hub.expectContext(false);
   }
 
   private open(open: (receiver: Receiver) => ServedLink, who: Credential): void {
@@ -86,32 +86,30 @@ export class DialIns {
     else this.silent.delete(who);
     if (!first) return;
     const before = who.many ? undefined : this.current.get(who);
-    const id = before?.id ?? this.options.newId(who.grant.name === "" ? nameIn(first) : who.grant.name);
+    const id = before?.id ?? this.options.newId(idFor(who, first));
     this.ids.add(id);
     // The old connection's place is free before the new one asks for it.
     const connecting = Promise.resolve(before?.attached)
       .then((old) => old?.close("its component has connected again"))
       .then(() => this.connect(id, who, late, link));
-    const current: Current = { ...before, id, attached: connecting.catch(() => undefined) };
+    const current: Current = { id, attached: connecting.catch(() => undefined) };
     if (!who.many) this.current.set(who, current);
     try {
       const connected = await connecting;
       this.connections.set(link, connected);
+      const all = this.attached.get(who) ?? new Set();
+      this.attached.set(who, all.add(connected));
       // Only now: what asks to be the context need not be granted it.
       if (first["kind"] === "context")
         connected.ready.then(
-          () => this.expect(current),
+          () => this.options.hub.expectContext(who, who.grant.scopes ?? ["*"]),
           () => undefined,
         );
       await connected.closed;
+      if (all.delete(connected) && all.size === 0) this.attached.delete(who);
     } finally {
       if (who.many) this.forget(id);
     }
-  }
-
-  private expect(context: Current): void {
-    context.isContext = true;
-    this.options.hub.expectContext(true);
   }
 
   private forget(id: string): void {
@@ -171,6 +169,12 @@ async function firstEvent(late: LateReceiver, link: ServedLink): Promise<Event |
   clearTimeout(timer);
   if (!first) await link.close(`no bb_sync came within ${SYNC_MS / 1000} s`);
   return first;
+}
+
+/** Of the many with grants of some scopes none is counted: a number would tell one tenant how many of others there are. */
+function idFor({ grant, many }: Credential, sync: Event): string {
+  const name = grant.name === "" ? nameIn(sync) : grant.name;
+  return many && grant.scopes ? `${name}-${randomBytes(4).toString("hex")}` : name;
 }
 
 /** A bearer of a token for many says itself what it is called. */

@@ -19,13 +19,14 @@ interface Credentials {
  */
 export async function reachUrl(component: ByReference, ref: string, credentials: Credentials): Promise<Reached> {
   const base = new URL(ref);
-  const manifest = await manifestAt(base, credentials);
+  const at = base.pathname.endsWith(".json") ? base : below(base, MANIFEST_FILE);
+  const manifest = await manifestAt(at, credentials);
   const is = {
     name: component.name ?? manifest?.name ?? nameOf(base),
     kind: manifest?.kind ?? component.kind,
     scopes: component.scopes ?? manifest?.scopes,
   };
-  return dialed(is, manifest ? entryOf(manifest, base) : entryAt(base), credentials);
+  return dialed(is, manifest ? entryOf(manifest, at) : entryAt(base), credentials);
 }
 
 /** What the Hub dials: `GET` of the stream under an id of ours, `POST` to the inbox. */
@@ -45,8 +46,7 @@ export function dialed(
   return { ...is, restartable: true, remote: true, connect };
 }
 
-async function manifestAt(base: URL, credentials: Credentials): Promise<Manifest | undefined> {
-  const url = base.pathname.endsWith(".json") ? base : below(base, MANIFEST_FILE);
+async function manifestAt(url: URL, credentials: Credentials): Promise<Manifest | undefined> {
   const client = new Client({ token: tokenFor(credentials), publicOnly: credentials.publicOnly });
   try {
     const response = await client.send(url, { method: "GET", signal: AbortSignal.timeout(MANIFEST_MS) });
@@ -76,20 +76,20 @@ function tokenFor({ token, publicOnly }: Credentials): string | undefined {
   return token ?? (publicOnly === true ? undefined : process.env["BYTEBOT_TOKEN"]);
 }
 
-/** A server may speak for itself alone: its manifest does not send our token elsewhere. */
-function entryOf({ entry }: Manifest, base: URL): HttpEntry {
+/** Relative to where it was found; a server may speak for itself alone: its manifest does not send our token elsewhere. */
+function entryOf({ entry }: Manifest, at: URL): HttpEntry {
   if (entry.type !== "http") {
     throw new BytebotError(
       "invalid_params",
-      `${base.href}: the manifest's "entry.type" is "${entry.type}": behind a URL it has to be "http"`,
+      `${at.href}: the manifest's "entry.type" is "${entry.type}": behind a URL it has to be "http"`,
     );
   }
-  const urls = { stream: new URL(entry.stream, base), inbox: new URL(entry.inbox, base) };
+  const urls = { stream: new URL(entry.stream, at), inbox: new URL(entry.inbox, at) };
   for (const [name, url] of Object.entries(urls)) {
-    if (url.protocol === base.protocol && url.host === base.host) continue;
+    if (url.protocol === at.protocol && url.host === at.host) continue;
     throw new BytebotError(
       "forbidden",
-      `${base.href}: the manifest's "entry.${name}" names another server, ${url.host}: attach that one by its own URL`,
+      `${at.href}: the manifest's "entry.${name}" names another server, ${url.host}: attach that one by its own URL`,
     );
   }
   return { type: "http", ...urls };

@@ -1,4 +1,4 @@
-import { BytebotError, decode, encode, wide, type Event } from "../wire/index.ts";
+import { BytebotError, decode, encode, printable, wide, type Event } from "../wire/index.ts";
 import { ruleBrokenBy } from "./broken.ts";
 
 /** A line for people: cut, its control characters written out. */
@@ -112,10 +112,7 @@ const SEPARATORS = ["\u2028", "\u2029"].map((character) => Buffer.from(character
 /** For a terminal: one line, nothing in it that moves the cursor, cut where it is long. */
 export function shown(text: string, size = text.length): string {
   const cut = text.length > SHOWN_CHARS || size > KEPT_BYTES ? `${text.slice(0, SHOWN_CHARS)}… (${size} in all)` : text;
-  return cut
-    .toWellFormed()
-    .replaceAll(CONTROLS, (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`);
+  return printable(cut.toWellFormed()).replaceAll(/[\t\n]/g, (character) =>
+    character === "\t" ? "\\u0009" : "\\u000a",
+  );
 }
-
-/** Of the terminal, of the line and of the direction of text. */
-const CONTROLS = /[\u0000-\u001f\u007f-\u009f\u2028\u2029\u200e\u200f\u202a-\u202e\u2066-\u2069]/g;

@@ -1,4 +1,4 @@
-import { BytebotError } from "../wire/index.ts";
+import { BytebotError, toReport } from "../wire/index.ts";
 
 /** The command line is wrong: exit code 2. */
 export class UsageError extends Error {
@@ -27,7 +27,7 @@ export function isBytebotError(error: unknown): error is BytebotError {
 }
 
 function sentence(error: unknown): string {
-  const message = (error instanceof Error ? error.message : String(error)).replaceAll(/\s*\n\s*/g, " ");
+  const message = toReport((error instanceof Error ? error.message : String(error)).replaceAll(/\s*\n\s*/g, " "));
   if (error instanceof UsageError || isBytebotError(error)) return message;
   return `unexpected ${error instanceof Error ? error.name : "error"}: ${message} (BYTEBOT_DEBUG=1 shows where)`;
 }

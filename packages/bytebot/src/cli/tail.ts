@@ -1,5 +1,5 @@
 import { observe, type ObserveOptions } from "../app/observe.ts";
-import { BytebotError } from "../wire/index.ts";
+import { BytebotError, printable } from "../wire/index.ts";
 import { parse, toScopeOption, type Command } from "./command.ts";
 import { isBytebotError, UsageError } from "./errors.ts";
 import { printLine, unread } from "./output.ts";
@@ -65,5 +65,5 @@ async function watchNewest(wanted: Wanted): Promise<void> {
 }
 
 function watch(path: string, wanted: Wanted): Promise<void> {
-  return observe(path, { ...wanted, signal: unread }, (event) => printLine(JSON.stringify(event)));
+  return observe(path, { ...wanted, signal: unread }, (event) => printLine(printable(JSON.stringify(event))));
 }

@@ -1,6 +1,7 @@
 import { join } from "node:path";
 import { ByteBot } from "../app/bytebot.ts";
 import type { ByManifest } from "../app/component.ts";
+import { printable } from "../wire/index.ts";
 import { live } from "./live.ts";
 import { isUnread, printLine, report } from "./output.ts";
 
@@ -38,7 +39,7 @@ function child(kind: ByManifest["kind"], opts: Record<string, unknown> = {}): By
 async function print(hub: ByteBot): Promise<{ answered: boolean }> {
   let answered = false;
   for await (const event of hub.events()) {
-    printLine(JSON.stringify(event));
+    printLine(printable(JSON.stringify(event)));
     if (event.event_type === "infer_chunk" && event["kind"] === "loop_done")
       answered = event["stop_reason"] === "end_turn";
   }

@@ -1,8 +1,9 @@
-import { BytebotError, limitsFor, within, type Sync } from "../wire/index.ts";
+import { BytebotError, covers, limitsFor, within, type Sync } from "../wire/index.ts";
 import type { Core } from "./core.ts";
 import type { ConnectionId } from "./effects.ts";
 import { narrow, type Offer } from "./grants.ts";
 import { join } from "./readers/join.ts";
+import { Recent } from "./recent.ts";
 import { lostLink } from "./lost.ts";
 import { FAULTS_A_SECOND, MAX_FAULTS } from "./tenants/admission.ts";
 import { Bucket } from "./tenants/bucket.ts";
@@ -13,6 +14,8 @@ import { resend } from "./tools/calls.ts";
 import { toolsAs } from "./turn/xml.ts";
 
 export const PROTOCOL_VERSION = 1;
+/** Requests of one connection that ended without its answer, and are known for a while. */
+const MAX_ENDED = 1000;
 
 export function opened(core: Core, id: ConnectionId, from: Offer): void {
   core.connections.set(id, { state: "new", id, offer: from, faults: new Bucket(MAX_FAULTS, FAULTS_A_SECOND) });
@@ -37,10 +40,12 @@ export function sync(core: Core, connection: New, event: Sync): void {
   const tenants = tenantsOf(scopes);
   for (const tenant of tenants) mustHaveRoom(core, tenant);
 
-  const others = core.all();
+  // A role is held against those who are everywhere that its holder is: nobody learns who else has it elsewhere.
+  const others = core.all().filter(({ grant: { primary, controller } }) => primary || controller);
+  const met = others.filter((other) => covers(other.grant.scopes, scopes));
   const grant = narrow(offer, event, scopes, {
-    primary: others.some((other) => other.grant.kind === event.kind && other.grant.primary),
-    controller: others.some((other) => other.grant.controller),
+    primary: met.some((other) => other.grant.kind === event.kind && other.grant.primary),
+    controller: met.some((other) => other.grant.controller),
   });
   const synced: Synced = {
     state: "synced",
@@ -50,6 +55,7 @@ export function sync(core: Core, connection: New, event: Sync): void {
     joining: new Set(),
     resume,
     registering: 0,
+    ended: new Recent(MAX_ENDED),
     faults: connection.faults,
   };
   core.tenants.connect(tenants, id);
@@ -76,6 +82,7 @@ export function sync(core: Core, connection: New, event: Sync): void {
   const isBack = core.away.delete(offer.componentId) && grant.kind === "infer";
   if (isBack || (core.isAwaiting && (grant.kind === "infer" || grant.kind === "context")))
     core.raise({ type: "infer_settled" });
+  if (grant.kind === "toolsource") core.tools.keepFor(offer.componentId, scopes);
   if (grant.kind === "toolsource") resend(core, synced);
   else core.effect(undefined, { type: "ready", to: id });
 }

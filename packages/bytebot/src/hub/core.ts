@@ -1,10 +1,9 @@
-import { BytebotError, cellOf, tenantOf, type Event } from "../wire/index.ts";
+import { BytebotError, cellOf, tenantOf, toReport, type Event } from "../wire/index.ts";
 import { Budgets, type Budget, type Price } from "./tenants/budget.ts";
 import { Buckets } from "./tenants/bucket.ts";
 import { Tenants, type Work } from "./tenants/tenants.ts";
 import { RETRY_MS, type Quotas } from "./tenants/quotas.ts";
 import type { CoreLimits } from "./limits.ts";
-import { Recent } from "./recent.ts";
 import { Loaded } from "./cells/loaded.ts";
 import { isBusy, newConversation } from "./conversation.ts";
 import { MAX_ENTRY_EVENTS } from "../log/index.ts";
@@ -12,7 +11,8 @@ import type { Offer } from "./grants.ts";
 import type { Batch, ConnectionId, Effect, Plus } from "./effects.ts";
 import type { PolicyRule, Sync } from "../wire/index.ts";
 import type { Outcome } from "./tools/schema.ts";
-import type { Call, Checking, Connection, Conversation, Pending, Resume, Synced, Tool } from "./state.ts";
+import { Toolbox } from "./tools/toolbox.ts";
+import type { Call, Checking, Connection, Conversation, Pending, Resume, Synced } from "./state.ts";
 
 /** What the core takes from outside, so that a run can be repeated. Times in milliseconds. */
 export interface CoreOptions {
@@ -49,7 +49,6 @@ export type Happened =
 
 /** Of one connection, at once. */
 const MAX_CHECKS = 100;
-const MAX_ENDED = 1000;
 
 type Of = NonNullable<Checking["of"]>;
 
@@ -67,23 +66,20 @@ export class Core {
   /** Conversations with a turn, a queue, a call or a question, by tenant: all that an interrupt or a late joiner looks through. */
   readonly active = new Map<string, Set<Conversation>>();
   readonly pending = new Map<string, Pending>();
-  /** The newest requests that ended without their answer: a late one is for the audit only. */
-  readonly ended = new Recent<string, Pick<Pending, "to" | "scope">>(MAX_ENDED);
   /** Where an open question is, by its id. */
   readonly questions = new Map<string, Conversation>();
   /** What goes on when a check in the schemas' thread has its outcome, by the check's id. */
   readonly checks = new Map<string, Checking>();
   /** Infers that were lost and may be back, and until when, by component id (rule TRN-11). */
   readonly away = new Map<string, { offer: Offer; until: number }>();
-  /** By component id, in the order of registration. */
-  readonly tools = new Map<string, Tool[]>();
+  readonly tools = new Toolbox();
   readonly tenants: Tenants;
   /** What tenants send, by the second. */
   readonly rates: Buckets;
   readonly budgets: Budgets;
   policy: PolicyRule[];
-  /** A context is part of the app: its absence is an error, not a default. */
-  contextExpected = false;
+  /** The scopes in which the app has a context, by what it came by: there its absence is an error, not a default. */
+  readonly contexts = new Map<unknown, readonly string[]>();
   now = 0;
   /** Those of `all()` that are shown events. */
   uis: readonly Synced[] = [];
@@ -187,7 +183,8 @@ export class Core {
   /** Tells one connection that what it sent was refused. */
   refuse(to: ConnectionId, error: BytebotError, inReplyTo?: unknown): void {
     const reply = typeof inReplyTo === "string" ? { in_reply_to: inReplyTo } : {};
-    this.send(undefined, to, { event_type: "bb_error", ...reply, ...error.toWire() });
+    const message = toReport(error.message);
+    this.send(undefined, to, { event_type: "bb_error", ...reply, ...error.toWire(), message });
   }
 
   synced(id: ConnectionId): Synced | undefined {
@@ -285,7 +282,7 @@ export class Core {
 
   /** It was left alone or detached: nobody waits for it any more, and its tools are gone. */
   forget(componentId: string): void {
-    this.tools.delete(componentId);
+    this.tools.remove(componentId);
     if (this.away.delete(componentId)) this.raise({ type: "infer_settled" });
   }
 
@@ -318,7 +315,7 @@ export class Core {
     this.pending.delete(request);
     if (pending.resting === 0) this.makeRoom(pending);
     this.effect(pending.scope, { type: "clear", key: `${pending.kind}:${request}` });
-    this.ended.set(request, { to: pending.to, scope: pending.scope });
+    this.synced(pending.to)?.ended.set(request, pending.scope);
     return true;
   }
 

@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { MemoryBlobs, orderOf, withLargeEvents, type EventLog } from "../log/index.ts";
 import type { Connect, Receiver } from "../transport/index.ts";
-import { BytebotError, type Event, type HistoryRequest } from "../wire/index.ts";
+import { BytebotError, toReport, type Event, type HistoryRequest } from "../wire/index.ts";
 import { Blobs } from "./blobs/blobs.ts";
 import { Cells } from "./cells/cells.ts";
 import { retentionOf } from "./cells/retention.ts";
@@ -24,6 +24,7 @@ import { Loading } from "./recovery/loading.ts";
 import { step } from "./step.ts";
 import type { StepInput } from "./step-input.ts";
 import { refusals } from "./cells/refused.ts";
+import { timely } from "./timely-log.ts";
 import { systemClock, Timers, type Clock } from "./timers.ts";
 import { Turns } from "./readers/turns.ts";
 
@@ -56,7 +57,7 @@ export class Hub {
   constructor(options: HubOptions) {
     this.options = options;
     this.clock = options.clock ?? systemClock;
-    this.log = withLargeEvents(options.log);
+    this.log = timely(withLargeEvents(options.log), this.clock);
     this.core = new Core({ ...withDefaults(options), resumeAfter: (resume) => resumeAfter(this.log, resume) });
     this.cells = new Cells({
       log: this.log,
@@ -138,9 +139,10 @@ export class Hub {
     return { stop: () => void this.readers.watchers.delete(watcher) };
   }
 
-  /** The app has a context component, or has it no more: without one the plain transcript serves. */
-  expectContext(expected: boolean): void {
-    this.core.contextExpected = expected;
+  /** The app has a context for these scopes, or none any more of what it came by (`of`): then the plain transcript serves. */
+  expectContext(of: unknown, scopes: readonly string[] | undefined): void {
+    if (scopes) this.core.contexts.set(of, scopes);
+    else this.core.contexts.delete(of);
   }
 
   /**
@@ -164,15 +166,10 @@ export class Hub {
   /** How much of everything is kept in memory, by name. */
   counts(): Record<string, number> {
     const { open, timers, cells, pages } = this;
-    const watchers = this.readers.watchers.size;
-    return {
-      ...this.core.counts(),
-      open: open.size,
-      timers: timers.size,
-      cells: cells.size,
-      pages: pages.size,
-      watchers,
-    };
+    const { watchers } = this.readers;
+    const sizes = { open, timers, cells, pages, watchers };
+    const own = Object.entries(sizes).map(([name, { size }]) => [name, size]);
+    return { ...this.core.counts(), ...Object.fromEntries(own), resting: cells.resting.length };
   }
 
   /** A component will not be back: its tools go with it, and nobody waits for it. */
@@ -389,6 +386,6 @@ export class Hub {
   }
 
   private report(line: string): void {
-    this.options.report?.(line);
+    this.options.report?.(toReport(line));
   }
 }

@@ -1,3 +1,4 @@
+import { toReport } from "../wire/index.ts";
 import type { Core } from "./core.ts";
 import { cancelQuestions } from "./tools/questions.ts";
 import { linkLost } from "./tools/results.ts";
@@ -7,7 +8,7 @@ import { finish, inferred } from "./turn/turn.ts";
 /** A satellite is gone: everything that waited for it gets an end (rule CON-7). A UI's leaving ends nothing. */
 export function lostLink(core: Core, connection: Synced, reason: string): void {
   const { id, offer } = connection;
-  const error = { code: "unavailable", message: `${offer.name} is gone: ${reason}`, retryable: true };
+  const error = { code: "unavailable", message: toReport(`${offer.name} is gone: ${reason}`), retryable: true };
   // First: the clock of a call stood still for its question, and what is left of its time decides below.
   for (const conversation of new Set(core.questions.values())) {
     cancelQuestions(core, conversation, ({ asker }) => "connection" in asker && asker.connection === id);

@@ -36,6 +36,8 @@ export type Connection =
       resume: Resume | undefined;
       /** Its registrations whose schemas are being checked: a later one waits for them. */
       registering: number;
+      /** The newest requests it got that ended without its answer, and their scopes: a late one is for the audit only. */
+      ended: Recent<string, string>;
     };
 export type New = Extract<Connection, { state: "new" }>;
 export type Synced = Extract<Connection, { state: "synced" }>;
@@ -57,7 +59,6 @@ export interface Tool {
   definition: ToolDefinition;
   componentId: string;
   component: string;
-  modelName: string;
   hash: string;
   schema: Schema;
 }

@@ -5,6 +5,7 @@ import {
   isKnown,
   isScope,
   maySend,
+  toReport,
   validate,
   type ContextRenderResult,
   type Event,
@@ -326,7 +327,7 @@ function deliver(core: Core, connection: Synced, event: Event): void {
       return core.effect(undefined, {
         type: "close",
         to: connection.id,
-        reason: `it said bye: ${String(event["reason"])}`,
+        reason: `it said bye: ${toReport(String(event["reason"]))}`,
         bye: true,
       });
     case "bb_error":
@@ -369,9 +370,8 @@ function anotherScope({ event_type }: Event): BytebotError {
 /** Its request has ended without it: it is for the audit only (rule ENV-4). */
 function late(core: Core, connection: Synced, event: Event, request: unknown): boolean {
   const id = String(request);
-  const ended = core.pending.has(id) ? undefined : core.ended.get(id);
-  if (ended?.to !== connection.id) return false;
-  const { scope } = ended;
+  const scope = core.pending.has(id) ? undefined : connection.ended.get(id);
+  if (scope === undefined) return false;
   if (event["scope"] !== undefined && event["scope"] !== scope) throw anotherScope(event);
   const seen = { ...event, scope, from: connection.offer.componentId, ts: core.now };
   core.effect(undefined, { type: "observe", event: seen });

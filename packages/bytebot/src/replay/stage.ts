@@ -68,7 +68,7 @@ export class Stage {
   static async open(cast: Cast): Promise<Stage> {
     const stage = new Stage(cast);
     await stage.haveContext();
-    stage.hub.expectContext(true);
+    stage.hub.expectContext(stage, ["*"]);
     await stage.haveTools();
     const silent = { owner: true, input_capable: false, types: [] };
     stage.owner = await stage.join("ui", { name: "person", owner: true }, silent);

@@ -33,8 +33,8 @@ export const Entry = z.discriminatedUnion(
     }),
     z.looseObject({
       type: z.literal("http"),
-      stream: z.url({ error: `a URL is needed, as in "http://site:8081/stream"` }),
-      inbox: z.url({ error: `a URL is needed, as in "http://site:8081/inbox"` }),
+      stream: address("stream"),
+      inbox: address("inbox"),
     }),
   ],
   { error: `an entry is needed, with "type" one of "stdio", "inproc", "http"` },
@@ -57,6 +57,15 @@ export const Manifest = z.looseObject(
   { error: "a JSON object is needed" },
 );
 export type Manifest = z.infer<typeof Manifest>;
+
+function address(path: string) {
+  const error = `a URL is needed, as in "http://site:8081/${path}"`;
+  return z
+    .string({ error })
+    .refine((value) => value !== "" && URL.canParse(value, "http://site"), { error })
+    .meta({ format: "uri-reference" })
+    .describe("Where the manifest is served, it may be relative to its own URL.");
+}
 
 function text() {
   return z.string({ error: "text is needed" }).min(1, "an empty text: leave it out");

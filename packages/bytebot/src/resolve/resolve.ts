@@ -99,9 +99,17 @@ async function inPackages(name: string, base: string): Promise<string> {
   throw new BytebotError("not_found", `no package "${name}" in node_modules of ${base} and the folders above: ${fix}`);
 }
 
+/** A file was found nowhere that a relative URL could start from. */
+function whole(url: string, field: string, file: string): URL {
+  if (URL.canParse(url)) return new URL(url);
+  const message = `${file}: "entry.${field}" is ${JSON.stringify(url)}, and this manifest is a file: write the whole URL`;
+  throw new BytebotError("invalid_params", message);
+}
+
 async function reachable(entry: Entry, folder: string, file: string): Promise<FileEntry> {
   if (entry.type === "stdio") return { type: "stdio", command: await checkCommand(entry.command, folder, file) };
-  if (entry.type === "http") return { type: "http", stream: new URL(entry.stream), inbox: new URL(entry.inbox) };
+  if (entry.type === "http")
+    return { type: "http", stream: whole(entry.stream, "stream", file), inbox: whole(entry.inbox, "inbox", file) };
   const module = absolute(folder, entry.module);
   if (!isInside(folder, module)) throw leaves(entry.module, folder, file);
   if ((await kindOf(module)) !== "file") {

@@ -1,5 +1,5 @@
 import { AsyncLocalStorage } from "node:async_hooks";
-import { BytebotError } from "../wire/index.ts";
+import { BytebotError, toReport } from "../wire/index.ts";
 import type {
   Ack,
   BlobBlock,
@@ -219,7 +219,7 @@ export class ConnectedSatellite implements Satellite {
     for (const handler of all) this.hear(handler, event);
     if (event.event_type === "bb_error" && heard.length + all.length === 0) {
       const { code, message } = event as unknown as WireError;
-      console.error(`bytebot: the Hub answered ${code}: ${message}`);
+      console.error(toReport(`bytebot: the Hub answered ${code}: ${message}`));
     }
   };
 

@@ -1,6 +1,6 @@
 import { AsyncLocalStorage } from "node:async_hooks";
 import type { Link, Receiver } from "../transport/index.ts";
-import { ackNameOf, as, beforeSync, BytebotError, wide } from "../wire/index.ts";
+import { ackNameOf, as, beforeSync, BytebotError, toReport, wide } from "../wire/index.ts";
 import type { Event, LineLimits, SyncAck, WireError } from "../wire/index.ts";
 import { newId, outgoing } from "./outgoing.ts";
 import { cancelled, Requests, type RequestOptions } from "./requests.ts";
@@ -115,7 +115,7 @@ export class Connection implements Receiver {
 
   fault(error: BytebotError): void {
     if (this.handshake) return this.handshake.reject(error);
-    console.error(`bytebot: an event from the Hub was refused: ${error.message}`);
+    console.error(toReport(`bytebot: an event from the Hub was refused: ${error.message}`));
     this.post({ event_type: "bb_error", ...error.toWire() });
   }
 

@@ -1,5 +1,5 @@
 import { LateReceiver, processLink, type Link, type Receiver } from "../transport/index.ts";
-import { BytebotError } from "../wire/index.ts";
+import { BytebotError, toReport } from "../wire/index.ts";
 import { ambient, startInproc, type Main } from "./ambient.ts";
 
 /** What a `main` whose connection has closed may still take before the process exits; a Hub sends TERM after 1,000. */
@@ -35,7 +35,7 @@ async function runStdio(main: Main): Promise<void> {
     });
   } catch (error) {
     process.exitCode = 1;
-    process.stderr.write(`${sentence(error)}\n`);
+    process.stderr.write(`${toReport(sentence(error))}\n`);
   } finally {
     await stdio.link.close("its main ended");
     process.removeListener("SIGTERM", leave);

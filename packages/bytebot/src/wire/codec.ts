@@ -3,6 +3,7 @@ import { decodeDelta, encodeDelta } from "./delta.ts";
 import { BytebotError } from "./errors.ts";
 import type { Line } from "./framer.ts";
 import { standard, type LineLimits } from "./limits.ts";
+import { printable } from "./printable.ts";
 
 /** Any event as it crosses the wire: `event_type` is all that is known of it (rule ENV-1). */
 export interface Event {
@@ -42,7 +43,7 @@ function parse(line: string, limits: LineLimits): Event {
   try {
     value = JSON.parse(line);
   } catch (cause) {
-    const start = JSON.stringify(line.slice(0, 40));
+    const start = printable(JSON.stringify(line.slice(0, 40)));
     throw new BytebotError("parse_error", `the line is not JSON; it starts with ${start}`, { cause });
   }
   check(value, limits);

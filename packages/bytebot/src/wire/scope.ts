@@ -70,6 +70,25 @@ export function within(scopes: readonly string[], scope: string): boolean {
   return scopes.some((granted) => encloses(granted, scope));
 }
 
+/** Every scope that encloses this one, from the widest, "*", to itself. */
+export function prefixesOf(scope: string): string[] {
+  if (scope === "*") return ["*"];
+  const segments = scope.split("/");
+  return ["*", ...segments.map((_, index) => segments.slice(0, index + 1).join("/"))];
+}
+
+/** These scopes, each once, without those that another of them encloses. */
+export function widest(scopes: readonly string[]): string[] {
+  const all = new Set(scopes);
+  return [...all].filter((scope) => !prefixesOf(scope).some((prefix) => prefix !== scope && all.has(prefix)));
+}
+
+/** Does a grant of the scopes `outer` enclose all of `inner`? */
+export function covers(outer: readonly string[], inner: readonly string[]): boolean {
+  const all = new Set(outer);
+  return inner.every((scope) => prefixesOf(scope).some((prefix) => all.has(prefix)));
+}
+
 /** The first segment: the wall, the quota. */
 export function tenantOf(scope: string): string {
   const end = scope.indexOf("/");

@@ -223,7 +223,8 @@ suite("browsers", () => {
     const cookie = await session(url, hub.addCode({ name: "page", kind: "ui", scopes: ["u_1"] }));
     const page = new Peer(t, `${url}/browser`, { cookie });
     const ack = await page.sync({ kind: "ui" });
-    assert.deepEqual([ack["component_id"], ack["scopes"]], ["page", ["u_1"]]);
+    assert.match(String(ack["component_id"]), /^page-[0-9a-f]{8}$/, "that says nothing of how many others there are");
+    assert.deepEqual(ack["scopes"], ["u_1"]);
     const events = new Peer(t, `${url}/browser`, { cookie, accept: "text/event-stream" });
     assert.equal((await events.open({}, undefined, `?connection=${page.connection}`)).status, 200);
     await events.next(isLive);
@@ -231,7 +232,33 @@ suite("browsers", () => {
     await events.next(({ state }) => state === "idle");
     // A second tab of the same session is a component of its own.
     const tab = new Peer(t, `${url}/browser`, { cookie });
-    assert.equal((await tab.sync({ kind: "ui" }))["component_id"], "page-2");
+    assert.notEqual((await tab.sync({ kind: "ui" }))["component_id"], ack["component_id"]);
+  });
+
+  test("a session that the app takes back ends at once: its streams, its cookie, and no other's (HTP-13)", async (t) => {
+    const { hub, url } = await served(t);
+    const [code, other] = [hub.addCode({ name: "page", kind: "ui" }), hub.addCode({ name: "page", kind: "ui" })];
+    const cookies = [await session(url, code), await session(url, other)];
+    const [page, tab, stays] = await Promise.all(
+      [cookies[0]!, cookies[0]!, cookies[1]!].map(async (cookie) => {
+        const peer = new Peer(t, `${url}/browser`, { cookie });
+        await peer.sync({ kind: "ui" });
+        await peer.open();
+        await peer.next(isLive);
+        return peer;
+      }),
+    );
+    await hub.removeCode(code);
+    for (const peer of [page!, tab!]) {
+      const bye = await peer.next(({ event_type }) => event_type === "bb_bye");
+      assert.equal(bye["reason"], "its session was taken back");
+      assert.equal((await peer.post(message("m_1", "still here?"))).status, 401);
+    }
+    assert.equal((await syncs(`${url}/browser`, { cookie: cookies[0]! })).status, 401);
+    assert.equal((await stays!.post(message("m_2", "still here?"))).lines[0]?.["fate"], "started");
+    const unused = hub.addCode({ name: "page" });
+    await hub.removeCode(unused);
+    assert.equal((await post(url, JSON.stringify({ code: unused }))).status, 401);
   });
 
   test("a cookie opens nothing for satellites, a token nothing for browsers, and a query names no satellite's connection (HTP-13)", async (t) => {

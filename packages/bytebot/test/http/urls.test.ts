@@ -85,6 +85,28 @@ suite("a component behind a URL", () => {
     assert.equal(await hub.attach(`${elsewhere}/deep/manifest.json`).ready, "deep");
   });
 
+  test("may name its paths relative to its manifest (HTP-14)", async (t) => {
+    const hub = await app(t);
+    for (const [at, stream, inbox] of [
+      ["", "stream", "./inbox"],
+      ["/deep", "/stream", "../inbox"],
+      ["/deep/manifest.json", "../stream", "//HOST/inbox"],
+    ]) {
+      const path = at!.endsWith(".json") ? at! : `${at}${MANIFEST}`;
+      const url: string = await site(t, {
+        [path]: (request, response) => {
+          const named = inbox!.replace("HOST", String(request.headers.host));
+          manifest({ type: "http", stream, inbox: named }, { name: "thinker" })(request, response);
+        },
+      });
+      assert.match(await hub.attach(`${url}${at}`).ready, /^thinker/);
+    }
+    const url = await site(t, {
+      [MANIFEST]: manifest({ type: "http", stream: "//other.example/stream", inbox: "inbox" }),
+    });
+    await assert.rejects(hub.attach(url).ready, { code: "forbidden", message: /names another server, other\.example/ });
+  });
+
   test("whose manifest names another server is refused, and its token stays here (HTP-14)", async (t) => {
     const hub = await app(t);
     let asked = 0;

@@ -30,7 +30,7 @@ test("an infer that says no more than success has ended its turn; one that says 
 
 test("a context that fails without a reason, or names a tool that is not there, ends the turn with what was wrong (TRN-2, TRN-3)", async () => {
   const world = new World();
-  world.hub.expectContext(true);
+  world.hub.expectContext("context", ["*"]);
   await world.join("infer");
   const context = await world.join("context");
   const ui = await world.join("ui");

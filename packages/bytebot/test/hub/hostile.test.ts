@@ -1,5 +1,8 @@
 import assert from "node:assert/strict";
+import { duplexPair } from "node:stream";
 import { test } from "node:test";
+import { offer } from "../../src/hub/index.ts";
+import { LineLink } from "../../src/transport/lines.ts";
 import type { Event } from "../../src/wire/index.ts";
 import { inferResult, message, register, toolChunks, toolResult, World, type Peer } from "./world.ts";
 
@@ -190,5 +193,32 @@ test("noise is told line by line ten times, then counted (FRM-11)", async () => 
   await world.settle();
   assert.equal(world.reports.length, 11);
   assert.match(world.reports.at(-1)!, /40 more lines that were no events/);
+  await world.end();
+});
+
+test("what a component writes cannot move the cursor of the terminal that the app reports to, nor fill it (FRM-4, CON-6)", async () => {
+  const world = new World();
+  const context = await world.join("context");
+  const ui = await world.join("ui");
+  const nasty = "\u001b]0;owned\u0007\u202e\n[hub] all is well\u009b2J";
+  const [near, far] = duplexPair();
+  await world.hub.connect(
+    offer({ componentId: "tools", name: "tools" }),
+    async (receiver) =>
+      new LineLink({ name: "tools", readable: near, writable: near, end: async () => void near.destroy() }, receiver),
+    new AbortController().signal,
+  );
+  far.write(`${nasty}${nasty}\n\u202e\n`);
+  await world.settle();
+  const obeyed = /\p{Bidi_C}|[^\P{Cc}\n]/u;
+  assert.equal(world.reports.length, 4, "a report for each line");
+  for (const report of world.reports) assert.doesNotMatch(report, obeyed);
+  world.hub.expectContext("context", ["*"]);
+  await ui.send(message("go"));
+  await context.send({ event_type: "bb_bye", reason: nasty.repeat(10_000) });
+  const { message: told } = ui.last("infer_chunk")["error"] as { message: string };
+  assert.ok(told.length < 30_000, `${told.length} characters`);
+  assert.doesNotMatch(told, obeyed);
+  far.destroy();
   await world.end();
 });

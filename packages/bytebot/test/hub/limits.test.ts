@@ -105,7 +105,7 @@ test("a component that crashed and asks again gets the answer its turn had, and 
   const infer = await world.join("infer");
   const first = await world.join("context", { controller: true });
   const ui = await world.join("ui");
-  world.hub.expectContext(false);
+  world.hub.expectContext("context", undefined);
   const ask = { event_type: "bb_turn_request", id: "t1", scope: "u", content: "hello" };
   const question = { event_type: "bb_input_request", id: "k1", scope: "v", prompt: "?" };
   await first.send(ask, question);

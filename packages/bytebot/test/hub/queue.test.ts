@@ -22,7 +22,7 @@ test("a queue gives back what came in, in its order, however it is used", () => 
         } else {
           for (let n = move === "shift" ? 1 : plain.length; n > 0; n--) assert.equal(queue.shift(), plain.shift());
         }
-        assert.deepEqual([queue.length, queue.first], [plain.length, plain[0]]);
+        assert.deepEqual([queue.length, queue.first, queue.last], [plain.length, plain[0], plain.at(-1)]);
       }
     }),
     { numRuns: 100 },

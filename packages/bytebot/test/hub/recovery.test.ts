@@ -97,7 +97,7 @@ test("a Hub that is killed again and again in the same inference ends the turn a
 
 test("what needs a context, an infer or a tool that is not back yet waits for it, not for ever (REC-4)", async () => {
   const before = new World();
-  before.hub.expectContext(true);
+  before.hub.expectContext("context", ["*"]);
   const first = await before.join("context");
   await (await before.join("ui")).send(message("go"));
   assert.ok(first.last("bb_context_render_request"));
@@ -105,7 +105,7 @@ test("what needs a context, an infer or a tool that is not back yet waits for it
   await before.hub.close();
 
   const world = await restarted(log);
-  world.hub.expectContext(true);
+  world.hub.expectContext("context", ["*"]);
   await goOn(world);
   await world.pass(5000);
   const context = await world.join("context");

@@ -70,7 +70,7 @@ test("the context renders every round, and what it leaves out is the Hub's defau
 
 test("a context that fails, stays silent or is gone ends the turn, and never falls back by itself (TRN-3)", async () => {
   const world = new World({ limits: { renderMs: 5000 } });
-  world.hub.expectContext(true);
+  world.hub.expectContext("context", ["*"]);
   const infer = await world.join("infer");
   const ui = await world.join("ui");
   await ui.send(message("no context yet"));
@@ -96,7 +96,7 @@ test("a context that fails, stays silent or is gone ends the turn, and never fal
 
 test("where the app allows it, a missing context gives way to the plain transcript (TRN-3)", async () => {
   const world = new World({ contextFallback: true });
-  world.hub.expectContext(true);
+  world.hub.expectContext("context", ["*"]);
   const infer = await world.join("infer");
   const ui = await world.join("ui");
   await ui.send(message("hello"));

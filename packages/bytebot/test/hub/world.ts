@@ -152,10 +152,10 @@ export class World {
   private readonly refusals: unknown[] = [];
 
   constructor(options: WorldOptions = {}) {
-    this.log = options.log ?? new MemoryLog();
     // Ids are not counted anew where there is a log of them.
     if (options.log) this.ids = 100_000 * ++lives;
     this.graceMs = options.limits?.graceMs ?? 1000;
+    this.log = options.log ?? new MemoryLog();
     this.hub = new Hub({
       name: "world",
       version: "0",
@@ -209,7 +209,7 @@ export class World {
 
   /** Until nothing moves any more at this time. */
   async settle(): Promise<void> {
-    for (let turn = 0; turn < 4; turn++) await turnOfTheLoop();
+    for (let turn = 0; turn < 4 || this.hub.counts()["resting"]! > 0; turn++) await turnOfTheLoop();
   }
 
   /** Lets time pass, deadline by deadline. */

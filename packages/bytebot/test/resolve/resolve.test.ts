@@ -171,6 +171,19 @@ const refusals: Refusal[] = [
     `{base}/bytebot.component.json: "entry.type": an entry is needed, with "type" one of "stdio", "inproc", "http"`,
   ],
   [
+    "a relative URL in a file",
+    ".",
+    {
+      [manifest]: {
+        schema_version: 1,
+        kind: "ui",
+        entry: { type: "http", stream: "http://site:8081/stream", inbox: "inbox" },
+      },
+    },
+    "invalid_params",
+    `{base}/bytebot.component.json: "entry.inbox" is "inbox", and this manifest is a file: write the whole URL`,
+  ],
+  [
     "a command for a shell",
     ".",
     { [manifest]: { schema_version: 1, kind: "ui", entry: { type: "stdio", command: "node x.js" } } },

@@ -73,7 +73,7 @@ export class Stage {
       newId: (prefix) => `${prefix}_${ids.next().toString(36)}${ids.next().toString(36)}`,
       report: (line) => this.reported(line),
     });
-    this.hub.expectContext(this.settings.context);
+    if (this.settings.context) this.hub.expectContext("context", ["*"]);
   }
 
   get faults(): LogFaults {

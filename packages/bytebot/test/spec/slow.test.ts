@@ -71,17 +71,39 @@ const numbered = (n: number, size: number): Event => ({
   text: "x".repeat(size),
 });
 
-test("a UI that leaves 8 MiB unread is closed as slow_consumer, and the others do not notice (CON-9)", async (t) => {
+test("a UI that leaves 8 MiB unread and takes nothing is closed as slow_consumer, and the others do not notice (CON-9)", async (t) => {
   const world = new World();
   const sender = await world.join("ui", { name: "sender" });
   const slow = await stalled(t, world, "ui");
   for (let n = 0; n < 40; n++) await sender.send(numbered(n, 500_000));
+  await world.pass(1000);
+  assert.ok(slow.link().buffered > 8 * 1024 * 1024, "it had its time");
+  await world.pass(500);
   assert.equal((await slow.attached.closed).reason, "slow_consumer");
   const heard = sender.all("com.example/numbered").map(({ n }) => n);
   assert.deepEqual(
     heard,
     Array.from({ length: 40 }, (_, n) => n),
   );
+  await world.end();
+});
+
+test("a UI that reads gets a burst of more than 8 MiB, all of it; one of more than 32 MiB is not kept (CON-9)", async (t) => {
+  const world = new World();
+  const sender = await world.join("ui", { name: "sender" });
+  const [fast, never] = [
+    await stalled(t, world, "ui", { componentId: "fast" }),
+    await stalled(t, world, "ui", { componentId: "never" }),
+  ];
+  const ears = fast.read();
+  for (let n = 0; n < 50; n++) {
+    sender.link.send(numbered(n, 1_000_000));
+    if (n % 25 < 24) continue;
+    const heard = () => ears.events.filter(({ event_type }) => event_type === "com.example/numbered").length;
+    await becomes("all 25 MB have come", () => heard() === n + 1);
+  }
+  assert.equal((await never.attached.closed).reason, "slow_consumer", "without any time that passes");
+  await fast.attached.close("done");
   await world.end();
 });
 

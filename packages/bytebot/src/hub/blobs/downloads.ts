@@ -3,7 +3,7 @@ import type { BlobOutput, Blobs } from "./blobs.ts";
 import { mustHaveRoom } from "./room.ts";
 import type { Core } from "../core.ts";
 import type { ConnectionId } from "../effects.ts";
-import { inTime } from "./in-time.ts";
+import { inTime } from "../in-time.ts";
 import type { Clock } from "../timers.ts";
 import { setImmediate as turnOfTheLoop } from "node:timers/promises";
 

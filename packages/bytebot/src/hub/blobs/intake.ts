@@ -16,7 +16,7 @@ import type { Blobs } from "./blobs.ts";
 import type { Core } from "../core.ts";
 import type { ConnectionId } from "../effects.ts";
 import { mayTouch } from "../grants.ts";
-import { inTime } from "./in-time.ts";
+import { inTime } from "../in-time.ts";
 import type { Clock } from "../timers.ts";
 
 /** Who is refused for a blob that is not there, and whose content gets a note in its place: their work has been done. */

@@ -4,7 +4,7 @@ import type { BlobOutput } from "./blobs.ts";
 import { mustHaveRoom } from "./room.ts";
 import type { Core } from "../core.ts";
 import type { ConnectionId } from "../effects.ts";
-import { inTime } from "./in-time.ts";
+import { inTime } from "../in-time.ts";
 import { Recent } from "../recent.ts";
 import { Timers, type Clock } from "../timers.ts";
 import { Writing, type Promised } from "../cells/writing.ts";

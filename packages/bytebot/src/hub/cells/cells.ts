@@ -14,10 +14,13 @@ import type { Batch } from "../effects.ts";
 import { Queue } from "../turn/queue.ts";
 import type { Retention } from "./retention.ts";
 import type { Clock } from "../timers.ts";
+import { joinsLast } from "./deltas.ts";
 
 /** Well under an entry's limit, so that what is joined always fits. */
 const JOIN_BYTES = 128 * 1024;
 const UNAVAILABLE_MS = 30_000;
+/** Events and batches that are carried out in one turn of the event loop, about. */
+const SLICE = 512;
 
 interface Cell {
   name: string;
@@ -75,7 +78,11 @@ export class Cells {
   private readonly options: CellsOptions;
   private readonly log: EventLog;
   private newest: string;
+  /** They go on in the next turns of the event loop. */
+  readonly resting = new Queue<Cell>();
   private quiet: (() => void)[] = [];
+  /** In this turn of the event loop. */
+  private carried = 0;
   /** Unique for ever: random for this run, and counted within it. */
   private readonly run = randomUUID();
   private entries = 0;
@@ -97,6 +104,7 @@ export class Cells {
     const known = this.cells.get(name);
     const cell = known ?? fresh(name);
     if (!known) this.cells.set(name, cell);
+    if (joinsLast(cell.waiting.last, batch)) return;
     cell.waiting.push(batch);
     if (cell.state === "idle") this.pump(cell);
     // Of which nothing is known, as what was live has passed: there is nothing to keep.
@@ -164,6 +172,7 @@ export class Cells {
 
   private pump(cell: Cell): void {
     while (cell.state === "idle" && cell.waiting.length > 0) {
+      if (this.carried >= SLICE) return this.rest(cell);
       if (cell.waiting.first!.append.length === 0) {
         this.carry(cell, [cell.waiting.shift()!]);
         continue;
@@ -177,10 +186,28 @@ export class Cells {
     for (const resolve of quiet) resolve();
   }
 
+  /** Enough was carried out in this turn of the event loop: others have theirs, and then it goes on. */
+  private rest(cell: Cell): void {
+    cell.state = "busy";
+    this.resting.push(cell);
+  }
+
+  private nextTurn(): void {
+    this.carried = 0;
+    for (let cell = this.resting.shift(); cell; cell = this.carried < SLICE ? this.resting.shift() : undefined) {
+      cell.state = "idle";
+      this.pump(cell);
+    }
+  }
+
   /** What carrying out leads to waits its turn: a cell's order holds whatever calls back. */
   private carry(cell: Cell, batches: Batch[]): void {
     cell.state = "busy";
-    for (const batch of batches) this.options.carryOut(batch);
+    if (this.carried === 0) setImmediate(() => this.nextTurn());
+    for (const batch of batches) {
+      this.carried += 1 + batch.append.length;
+      this.options.carryOut(batch);
+    }
     cell.state = "idle";
   }
 
@@ -321,12 +348,13 @@ interface Joined {
 function take(waiting: Queue<Batch>): Joined {
   const batches = [waiting.shift()!];
   let lines = encoded(batches[0]!);
-  for (let next = waiting.first; next; next = waiting.first) {
+  for (let next = waiting.first; next && batches.length < SLICE; next = waiting.first) {
     if (batches[0]!.base || next.base) break;
-    const more = encoded(next);
-    const both = [...lines, ...more];
-    if (both.length > MAX_ENTRY_EVENTS || !fits(both, JOIN_BYTES)) break;
-    lines = both;
+    if (next.append.length > 0) {
+      const both = [...lines, ...encoded(next)];
+      if (both.length > MAX_ENTRY_EVENTS || !fits(both, JOIN_BYTES)) break;
+      lines = both;
+    }
     batches.push(waiting.shift()!);
   }
   return { batches, lines };

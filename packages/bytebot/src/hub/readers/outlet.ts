@@ -2,11 +2,15 @@ import { HIGH_WATER, isStampedDelta, mergeDeltas, type Event, type StampedDelta 
 import type { Link } from "../../transport/index.ts";
 import type { Clock } from "../timers.ts";
 
-/** What one connection may leave unread before it is closed, in bytes. */
+/** What one connection may leave unread at all, in bytes: however fast it reads, more is not kept for it. */
+const MAX_BYTES = 32 * 1024 * 1024;
+/** So much may come at once; what leaves more unread has to read. */
 const SLOW_BYTES = 8 * 1024 * 1024;
-/** What is behind and takes nothing for so long is closed. */
+/** What has more than that to take, and takes nothing for so long, is closed. */
+const SLOW_MS = 1000;
+/** The same of what is behind. */
 const STALL_MS = 10_000;
-const LOOK_MS = 2500;
+const LOOK_MS = 500;
 /** What a delta takes beside its text, about. */
 const ENVELOPE = 200;
 
@@ -18,9 +22,10 @@ export interface OutletOptions {
 
 /**
  * One connection's way out. Where more than the link's high-water mark is unread, live deltas are held back and joined,
- * block by block (rule CHK-7); anything else still leaves at once, after the held deltas of its scope. A connection that
- * leaves 8 MiB unread, or takes nothing for 10 s while it is behind, is too slow (rule CON-9). Nobody waits for it: what
- * it may leave unread is bounded, so no producer is ever paused for a reader.
+ * block by block (rule CHK-7); anything else still leaves at once, after the held deltas of its scope. A connection is too
+ * slow when it takes nothing for 10 s while it is behind, or for 1 s with more than 8 MiB to take: not when much comes at
+ * once, as it cannot have read that yet (rule CON-9). Nobody waits for it: what it may leave unread is bounded, so no
+ * producer is ever paused for a reader.
  */
 export class Outlet {
   readonly link: Link;
@@ -33,6 +38,8 @@ export class Outlet {
   private given = 0;
   private taken = 0;
   private takenAt = 0;
+  /** Since when more than `SLOW_BYTES` are unread. */
+  private slowSince: number | undefined;
   private draining: "yes" | "no" = "no";
   private callOff: () => void = () => undefined;
 
@@ -45,7 +52,7 @@ export class Outlet {
     if (this.state === "flowing" && this.link.buffered < HIGH_WATER) return this.link.send(event, line);
     if (this.state === "closed") return;
     // What was unread before this event: one large line makes no slow reader.
-    if (this.link.buffered + this.heldBytes > SLOW_BYTES) return this.giveUp();
+    if (this.link.buffered + this.heldBytes > MAX_BYTES) return this.giveUp();
     if (this.state === "flowing") this.fallBehind();
     const scope = event["scope"];
     if (typeof scope !== "string") return this.pass(event);
@@ -84,6 +91,7 @@ export class Outlet {
     this.given = this.link.buffered;
     this.taken = 0;
     this.takenAt = this.options.clock.now();
+    this.slowSince = undefined;
     this.look();
     this.wait();
   }
@@ -92,10 +100,13 @@ export class Outlet {
   private look(): void {
     const { clock } = this.options;
     this.callOff = clock.after(LOOK_MS, () => {
+      const now = clock.now();
       const taken = this.given - this.link.buffered;
-      if (taken > this.taken) this.takenAt = clock.now();
+      if (taken > this.taken) this.takenAt = now;
       this.taken = taken;
-      if (clock.now() - this.takenAt >= STALL_MS) return this.giveUp();
+      this.slowSince = this.unread > SLOW_BYTES ? (this.slowSince ?? now) : undefined;
+      const isSlow = now - Math.max(this.takenAt, this.slowSince ?? Infinity) >= SLOW_MS;
+      if (isSlow || now - this.takenAt >= STALL_MS) return this.giveUp();
       this.look();
       if (this.draining === "no") this.wait();
     });

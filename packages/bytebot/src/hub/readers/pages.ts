@@ -55,6 +55,13 @@ export class Pages {
     return this.waiting.size + this.running.size;
   }
 
+  /** The log did not answer in its time (rule LOG-7): nobody waits for that once more for each that was before him. */
+  private refuseAll(error: unknown): void {
+    const waiting = [...this.waiting.values()].flat();
+    this.waiting.clear();
+    for (const { request, done } of waiting) done(refused(request, error));
+  }
+
   private async read(connection: ConnectionId): Promise<void> {
     const [next, ...rest] = this.waiting.get(connection) ?? [];
     if (!next || this.running.has(connection)) return;
@@ -68,12 +75,10 @@ export class Pages {
       since = performance.now();
     };
     const { request, done } = next;
-    done(
-      await page(this.log, request, pause).then(
-        (found) => answered(request, found),
-        (error: unknown) => refused(request, error),
-      ),
-    );
+    let failed: unknown;
+    const found = await page(this.log, request, pause).catch((error: unknown) => void (failed = error));
+    done(found ? answered(request, found) : refused(request, failed));
+    if (!found && BytebotError.from(failed).code === "unavailable") this.refuseAll(failed);
     await turnOfTheLoop();
     this.running.delete(connection);
     const other = [...this.waiting.keys()].find((id) => !this.running.has(id));

@@ -53,10 +53,16 @@ export class Readers {
 
   /** One event to one UI, if it asked for its type; a question goes only to those who may answer, the primary marked. */
   show(reader: Synced, event: Event, line?: () => string): void {
-    const { types, inputCapable, primary } = reader.grant;
+    const { types, inputCapable } = reader.grant;
     if (types && !types.has(event.event_type)) return;
     if (event.event_type !== "input_strict") return this.deliver(reader, event, line);
-    if (inputCapable) this.deliver(reader, primary ? { ...event, primary: true } : event);
+    if (inputCapable) this.deliver(reader, this.isPrimary(reader, event) ? { ...event, primary: true } : event);
+  }
+
+  /** Where several were granted the role, as neither serves all that the other does, the first to come has it. */
+  private isPrimary(reader: Synced, event: Event): boolean {
+    const scope = String(event["scope"]);
+    return this.core.uis.find((ui) => ui.grant.primary && mayTouch(ui, scope)) === reader;
   }
 
   /**

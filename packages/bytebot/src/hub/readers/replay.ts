@@ -1,3 +1,4 @@
+import { setImmediate as turnOfTheLoop } from "node:timers/promises";
 import { cellOf, BytebotError, HIGH_WATER, type Event, type Sync } from "../../wire/index.ts";
 import { MAX_ENTRY_EVENTS, orderOf, toMark, type Entry, type EventLog } from "../../log/index.ts";
 import type { Outlet } from "./outlet.ts";
@@ -64,7 +65,7 @@ async function readOn({ log, reader, outlet, turns, show, shown, caughtUp }: Rea
   };
   for (;;) {
     const until = shown();
-    for await (const entry of log.readAll(after, reader.grant.scopes)) {
+    for await (const entry of withTurns(log.readAll(after, reader.grant.scopes), turns)) {
       if (outlet.isClosed) return;
       after = orderOf(entry.cursor);
       const seen = after === from.order ? from.index : -1;
@@ -78,6 +79,27 @@ async function readOn({ log, reader, outlet, turns, show, shown, caughtUp }: Rea
     // All that was committed by then was read, whichever cell it is of.
     after = Math.max(after, until);
     if (shown() <= after) return caughtUp(after);
+  }
+}
+
+/** The same; while the log keeps this one waiting, others have their turn. */
+async function* withTurns<T>(all: AsyncIterable<T>, turns: Turns): AsyncGenerator<T> {
+  const steps = all[Symbol.asyncIterator]();
+  try {
+    for (;;) {
+      const next = steps.next();
+      const first = await Promise.race([next, turnOfTheLoop()]);
+      if (!first) {
+        turns.give();
+        await next.catch(() => undefined);
+        await turns.take();
+      }
+      const step = await next;
+      if (step.done === true) return;
+      yield step.value;
+    }
+  } finally {
+    await steps.return?.();
   }
 }
 

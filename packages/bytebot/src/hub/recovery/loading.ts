@@ -1,5 +1,5 @@
 import { BytebotError, cellOf, isScope, type Event } from "../../wire/index.ts";
-import { inTime } from "../blobs/in-time.ts";
+import { inTime } from "../in-time.ts";
 import type { Cells } from "../cells/cells.ts";
 import { isBusy } from "../conversation.ts";
 import type { Core } from "../core.ts";

@@ -179,7 +179,8 @@ function didNotRun(core: Core, conversation: Conversation, call: Call): void {
 function comeBack(core: Core, conversation: Conversation, call: Call): void {
   const { sent, approved } = call.held!;
   if (sent) return goAgain(core, conversation, call);
-  const tool = offeredIn(core, conversation.scope).get(call.modelName) ?? findTool(core, conversation.scope, call.name);
+  const { scope } = conversation;
+  const tool = offeredIn(core, scope).get(call.modelName) ?? findTool(core, scope, call.name)?.[1];
   if (!tool) return;
   call.tool = tool;
   call.name = tool.definition.name;

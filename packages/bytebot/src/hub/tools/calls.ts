@@ -50,7 +50,7 @@ function checked(core: Core, conversation: Conversation, call: Call, tool: Tool,
   const server = servedBy(core, tool.componentId, conversation.scope);
   if (!server || !isCurrent(core, tool))
     return refused(core, conversation, call, "error", removed(call, "was offered"));
-  const decision = decide(core.policy, tool, conversation.scope, server.grant.askFirst);
+  const decision = decide(core.policy, { tool, modelName: call.modelName }, conversation.scope, server.grant.askFirst);
   if (decision === "deny")
     return refused(core, conversation, call, "denied", "The policy of this app does not allow this call.");
   if (decision === "allow" || isApproved(core, conversation, tool, call.input))
@@ -69,8 +69,7 @@ function checked(core: Core, conversation: Conversation, call: Call, tool: Tool,
 
 /** Is this definition still the one that its component registered? */
 function isCurrent(core: Core, tool: Tool): boolean {
-  const now = core.tools.get(tool.componentId)?.find((other) => other.modelName === tool.modelName);
-  return now?.hash === tool.hash;
+  return core.tools.of(tool.componentId).some(({ hash }) => hash === tool.hash);
 }
 
 /** An approval binds this tool as it is and exactly these arguments (rule POL-2). */
@@ -201,7 +200,7 @@ function sendAgain(core: Core, conversation: Conversation, call: Call, server: S
 /** An idempotent call that the Hub before this one had sent goes out again, where its tool is there as it was (rule REC-4). */
 export function goAgain(core: Core, conversation: Conversation, call: Call): void {
   const { componentId = "", hash } = call.held?.again ?? {};
-  const tool = core.tools.get(componentId)?.find((each) => each.hash === hash);
+  const tool = core.tools.of(componentId).find((each) => each.hash === hash);
   const server = servedBy(core, componentId, conversation.scope);
   if (!tool || !server) return;
   call.tool = tool;
@@ -223,8 +222,8 @@ export function request(core: Core, connection: Synced, event: ToolCallRequest):
   if (id === undefined)
     throw new BytebotError("invalid_params", "bb_tool_call_request needs an id: it is how the result is found");
   const conversation = core.conversation(event.scope);
-  const tool = findTool(core, event.scope, event.name);
-  const call = newCall(core.newId("c"), tool, tool?.modelName ?? event.name, event.input ?? {});
+  const [modelName, tool] = findTool(core, event.scope, event.name) ?? [event.name, undefined];
+  const call = newCall(core.newId("c"), tool, modelName, event.input ?? {});
   call.requester = asker(connection, id);
   begin(core, conversation, call);
 }

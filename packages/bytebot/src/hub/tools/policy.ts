@@ -9,17 +9,20 @@ export type Decision = PolicyRule["decision"];
  * what calls itself destructive or came from a place the app's author does not control, else allow (rule POL-1).
  * A tool's own word never relaxes anything.
  */
-export function decide(rules: readonly PolicyRule[], tool: Tool, scope: string, askFirst: boolean): Decision {
+export function decide(
+  rules: readonly PolicyRule[],
+  { tool, modelName }: { tool: Tool; modelName: string },
+  scope: string,
+  askFirst: boolean,
+): Decision {
+  const names = [tool.definition.name, modelName, idOf(tool)];
   const rule = rules.findLast(
-    (candidate) => matches(candidate.tool, tool) && (candidate.scope === undefined || encloses(candidate.scope, scope)),
+    (candidate) =>
+      names.some((name) => glob(candidate.tool, name)) &&
+      (candidate.scope === undefined || encloses(candidate.scope, scope)),
   );
   if (rule) return rule.decision;
   return askFirst || tool.definition.annotations?.destructive === true ? "ask" : "allow";
-}
-
-function matches(pattern: string, tool: Tool): boolean {
-  const names = [tool.definition.name, tool.modelName, idOf(tool)];
-  return names.some((name) => glob(pattern, name));
 }
 
 /** `*` is any run of characters; everything else is itself. Linear in both lengths, whatever the pattern. */

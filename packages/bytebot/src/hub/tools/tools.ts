@@ -26,52 +26,37 @@ export function register(core: Core, connection: Synced, event: ToolRegister): v
 
 function replace(core: Core, connection: Synced, event: ToolRegister, schemas: readonly Schema[]): void {
   const { componentId, name: component } = connection.offer;
-  const taken = new Set<string>();
-  for (const [id, tools] of core.tools) if (id !== componentId) for (const tool of tools) taken.add(tool.modelName);
-  const tools: Tool[] = [];
+  const tools = event.tools.map((definition, index): Tool => ({
+    definition,
+    componentId,
+    component,
+    hash: hashOf(definition),
+    schema: schemas[index]!,
+  }));
   const names = new Set<string>();
-  for (const [index, definition] of event.tools.entries()) {
-    if (names.has(definition.name)) throw conflict(component, definition.name, "it is there twice");
-    names.add(definition.name);
-    const modelName = pickName(component, definition.name, taken);
-    taken.add(modelName);
-    tools.push({
-      definition,
-      componentId,
-      component,
-      modelName,
-      hash: hashOf(definition),
-      schema: schemas[index]!,
-    });
+  for (const tool of tools) {
+    if (names.has(tool.definition.name)) throw twice(tool);
+    names.add(tool.definition.name);
   }
-  core.tools.set(componentId, tools);
+  const modelNames = core.tools.replace(componentId, connection.grant.scopes, tools);
   core.send(undefined, connection.id, {
     event_type: "bb_tool_register_result",
     in_reply_to: event.id,
     success: true,
-    tools: tools.map((tool) => ({
+    tools: tools.map((tool, index) => ({
       id: idOf(tool),
       name: tool.definition.name,
-      model_name: tool.modelName,
+      model_name: modelNames[index],
     })),
   });
   core.effect(undefined, { type: "ready", to: connection.id });
   core.raise({ type: "tools_registered" });
 }
 
-/** The plain name where it is free, else `component_name`; two that come out alike are refused (rule TOL-3). */
-function pickName(component: string, name: string, taken: ReadonlySet<string>): string {
-  for (const wish of [name, `${component}_${name}`]) {
-    const modelName = wish.replaceAll(/[^A-Za-z0-9_-]/g, "_").slice(0, 64);
-    if (!taken.has(modelName)) return modelName;
-  }
-  throw conflict(component, name, "its name for the model is taken by another tool");
-}
-
-function conflict(component: string, name: string, why: string): BytebotError {
+function twice({ component, definition: { name } }: Tool): BytebotError {
   return new BytebotError(
     "conflict",
-    `tool "${name}" of ${component}: ${why}; rename it. The tools registered before stay`,
+    `tool "${name}" of ${component}: it is there twice; rename one. The tools registered before stay`,
   );
 }
 
@@ -89,26 +74,27 @@ export function canonical(value: unknown): string {
   );
 }
 
-/** The tools of this scope in a fixed order, so that the block the model sees is the same bytes every turn (rule TOL-4). */
+/**
+ * The tools of this scope by their names for the model, in a fixed order, so that the block the model sees is the same
+ * bytes every turn (rule TOL-4).
+ */
 export function offeredIn(core: Core, scope: string): Map<string, Tool> {
-  const offered: Tool[] = [];
+  const serving = new Set<string>();
   for (const connection of core.all()) {
-    if (connection.grant.kind !== "toolsource" || !mayTouch(connection, scope)) continue;
-    offered.push(...(core.tools.get(connection.offer.componentId) ?? []));
+    if (connection.grant.kind === "toolsource" && mayTouch(connection, scope))
+      serving.add(connection.offer.componentId);
   }
-  offered.sort((a, b) => (a.modelName < b.modelName ? -1 : 1));
-  return new Map(offered.map((tool) => [tool.modelName, tool]));
+  const offered = [...core.tools.in(scope)].filter(([, { componentId }]) => serving.has(componentId));
+  return new Map(offered.sort(([a], [b]) => (a < b ? -1 : 1)));
 }
 
-/** The tool with this id, registered or model-facing name in this scope. */
-export function findTool(core: Core, scope: string, name: string): Tool | undefined {
-  for (const connection of core.all()) {
-    if (connection.grant.kind !== "toolsource" || !mayTouch(connection, scope)) continue;
-    for (const tool of core.tools.get(connection.offer.componentId) ?? []) {
-      if (tool.modelName === name || tool.definition.name === name || idOf(tool) === name) return tool;
-    }
-  }
-  return undefined;
+/** The tool with this name for the model, id or registered name in this scope, and the first of these. */
+export function findTool(core: Core, scope: string, name: string): [modelName: string, Tool] | undefined {
+  const offered = [...offeredIn(core, scope)];
+  return (
+    offered.find(([modelName]) => modelName === name) ??
+    offered.find(([, tool]) => idOf(tool) === name || tool.definition.name === name)
+  );
 }
 
 /** `component/name`. */
@@ -116,9 +102,9 @@ export function idOf(tool: Tool): string {
   return `${tool.component}/${tool.definition.name}`;
 }
 
-export function toModel(tool: Tool): ModelTool {
+export function toModel([name, tool]: readonly [modelName: string, Tool]): ModelTool {
   const { description, input_schema } = tool.definition;
-  return { name: tool.modelName, ...(description === undefined ? {} : { description }), input_schema };
+  return { name, ...(description === undefined ? {} : { description }), input_schema };
 }
 
 /** The connection that serves a component's tools in this scope now: one that returned may have asked for less. */

@@ -195,7 +195,7 @@ function thinkingOf(block: Block | undefined): string {
 /** Scope, loop, round, attempt and the next `n`; what an infer wrote there is replaced. */
 export function stamp(conversation: Conversation, turn: Turn, phase: { n: number }, event: Event): Event {
   if (isSentDelta(event)) return stampDelta(conversation, turn, phase, event);
-  const { in_reply_to: _, ...rest } = event;
+  const { in_reply_to: _, merged: __, ...rest } = event;
   return {
     ...rest,
     event_type: "infer_chunk",

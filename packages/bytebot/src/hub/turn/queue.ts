@@ -14,6 +14,10 @@ export class Queue<Item> {
     return this.items[this.next];
   }
 
+  get last(): Item | undefined {
+    return this.length > 0 ? this.items.at(-1) : undefined;
+  }
+
   push(item: Item): void {
     this.items.push(item);
   }

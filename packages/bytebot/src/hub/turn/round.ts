@@ -12,7 +12,7 @@ export function render(core: Core, conversation: Conversation, turn: Turn): bool
   const { scope } = conversation;
   const context = serving(core, "context", scope);
   if (!context) {
-    if (!core.contextExpected || core.options.contextFallback) return false;
+    if (!isExpected(core, scope)) return false;
     throw new BytebotError(
       "unavailable",
       "the context component is not there: see why it ended, or set context_fallback",
@@ -20,7 +20,7 @@ export function render(core: Core, conversation: Conversation, turn: Turn): bool
     );
   }
   const infer = serving(core, "infer", scope);
-  const tools = [...offeredIn(core, scope).values()].map(toModel);
+  const tools = [...offeredIn(core, scope)].map(toModel);
   const { history, history_whole } = historyFor(context, conversation);
   const asked = toContext(context, { tools, history });
   mustFit(asked, history_whole ? weigh(conversation) : undefined);
@@ -44,7 +44,12 @@ export function render(core: Core, conversation: Conversation, turn: Turn): bool
 
 /** The context of this app is not there yet, after a restart of the Hub. */
 export function isAwaited(core: Core, scope: string): boolean {
-  return core.isAwaiting && core.contextExpected && !core.options.contextFallback && !serving(core, "context", scope);
+  return core.isAwaiting && isExpected(core, scope) && !serving(core, "context", scope);
+}
+
+/** Is a context of the app's for this scope, so that nothing else serves in its place? */
+function isExpected(core: Core, scope: string): boolean {
+  return !core.options.contextFallback && [...core.contexts.values()].some((scopes) => within(scopes, scope));
 }
 
 /** The Hub's defaults: the transcript as it is, every tool of the scope, the primary infer. */
@@ -74,7 +79,7 @@ function chooseTools(all: Map<string, Tool>, names: ContextRenderResult["tools"]
 }
 
 function toolsOf(offered: ReadonlyMap<string, Tool>): Pick<Round["fields"], "tools"> {
-  return offered.size === 0 ? {} : { tools: [...offered.values()].map(toModel) };
+  return offered.size === 0 ? {} : { tools: [...offered].map(toModel) };
 }
 
 /** Who answers a round; undefined: it is being started again, and will be back (rule TRN-11). */

@@ -126,6 +126,8 @@ export class Reader implements Check {
   private chunk(reading: Reading, event: Event, line: Line): void {
     const { kind, index } = event;
     const n = Number(event["n"]);
+    // The one before what it stands for (rule CHK-7).
+    const before = n - Number(event["merged"] ?? 1);
     const key = attemptOf(event);
     const where = `${line.name}: chunk ${n} of ${key}`;
     const at = Number(index);
@@ -134,10 +136,10 @@ export class Reader implements Check {
     const joining = reading.liveAt === undefined;
     if (!chunks) {
       // One that began after the reader went live is seen from its first chunk.
-      if (!joining && (this.asked.get(key) ?? 0) >= reading.liveAt!) assert.equal(n, 0, `${where} is its first`);
+      if (!joining && (this.asked.get(key) ?? 0) >= reading.liveAt!) assert.equal(before, -1, `${where} is its first`);
       chunks = { n, text: new Map() };
       reading.chunks.set(key, chunks);
-    } else if (!(joining && n === chunks.n)) assert.equal(n, chunks.n + 1, `${where} follows ${chunks.n}`);
+    } else if (!(joining && n === chunks.n)) assert.equal(before, chunks.n, `${where} follows ${chunks.n}`);
     chunks.n = n;
     if (kind === "block_start") {
       assert.ok(!chunks.text.has(at), `${where}: block ${at} starts once`);

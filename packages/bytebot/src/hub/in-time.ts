@@ -1,5 +1,5 @@
-import { BytebotError } from "../../wire/index.ts";
-import type { Clock } from "../timers.ts";
+import { BytebotError } from "../wire/index.ts";
+import type { Clock } from "./timers.ts";
 
 /** What the store of blobs, or the log, may take to answer, in milliseconds. */
 const STORE_MS = 30_000;
