@@ -67,6 +67,8 @@ suite("a delta that is read, checked and written by hand", () => {
     fc.assert(
       fc.property(bare, fc.array(change, { minLength: 1, maxLength: 3 }), (event, changes) => {
         let line = JSON.stringify(event);
+        // The third of a run: what it shares with the others is only compared.
+        for (let n = 0; n < 2; n++) assert.deepEqual(decodeOrCode(line), slowly(line));
         for (const { at, cut, put } of changes) {
           const from = at % line.length;
           line = line.slice(0, from) + put + line.slice(from + cut);
@@ -74,6 +76,25 @@ suite("a delta that is read, checked and written by hand", () => {
         assert.deepEqual(decodeOrCode(line), slowly(line));
       }),
       { numRuns: 5000 },
+    );
+  });
+
+  test("is read as any other line is in a run of one block, with another text, number or time behind the same start", () => {
+    const tail = fc.string({ unit: fc.constantFrom(...'0129.-eE",:}{ \\u'.split("")), maxLength: 6 });
+    const json = fc.oneof(
+      text.map((value) => JSON.stringify(value)),
+      tail,
+    );
+    fc.assert(
+      fc.property(bare, json, tail, tail, (event, delta, n, ts) => {
+        const line = JSON.stringify(event);
+        for (let times = 0; times < 2; times++) decodeOrCode(line);
+        const start = line.slice(0, line.indexOf('"delta":') + 8);
+        const place = line.slice(start.length + JSON.stringify(event["delta"]).length, line.lastIndexOf('"n":') + 4);
+        const next = "n" in event ? `${start}${delta}${place}${n},"ts":${ts}}` : `${start}${delta}}`;
+        for (const each of [next, `${next}${n}`, next.slice(0, -1)]) assert.deepEqual(decodeOrCode(each), slowly(each));
+      }),
+      { numRuns: 3000 },
     );
   });
 
