@@ -8,6 +8,7 @@ const text = fc.oneof(
   fc.string({ unit: "binary" }),
   fc.string({ unit: fc.constantFrom("\u2028", '"', "\\", "\n", "\ud83d", "\udc00", "é", "😀", "a", "\0") }),
 );
+const plainName = fc.stringMatching(/^[a-z]{1,9}$/);
 const name = fc.oneof(fc.stringMatching(/^[!-~]{1,40}$/), text);
 const count = fc.oneof(fc.nat(), fc.constantFrom(-1, 1.5, 2 ** 53 - 1, 2 ** 53, 1e300, 1_764_000_000_000));
 const fields = {
@@ -87,13 +88,23 @@ suite("a delta that is read, checked and written by hand", () => {
       tail,
     );
     fc.assert(
-      fc.property(bare, json, tail, tail, (event, delta, n, ts) => {
-        const line = JSON.stringify(event);
-        for (let times = 0; times < 2; times++) decodeOrCode(line);
-        const start = line.slice(0, line.indexOf('"delta":') + 8);
-        const place = line.slice(start.length + JSON.stringify(event["delta"]).length, line.lastIndexOf('"n":') + 4);
-        const next = "n" in event ? `${start}${delta}${place}${n},"ts":${ts}}` : `${start}${delta}}`;
-        for (const each of [next, `${next}${n}`, next.slice(0, -1)]) assert.deepEqual(decodeOrCode(each), slowly(each));
+      fc.property(plainName, fc.boolean(), json, tail, tail, (name, isSent, delta, n, ts) => {
+        const block = `"kind":"block_delta","index":0,"block_type":"text","delta":`;
+        const place = `,"scope":"${name}","loop_id":"l","round":0,"attempt":0,"n":`;
+        const line = (text: string, n: string, ts: string): string =>
+          isSent
+            ? `{"event_type":"infer_chunk","in_reply_to":"${name}",${block}${text}}`
+            : `{"event_type":"infer_chunk",${block}${text}${place}${n},"ts":${ts}}`;
+        for (let times = 0; times < 2; times++) decodeOrCode(line('"hi"', "1", "2"));
+        const next = line(delta, n, ts);
+        for (const each of [
+          next,
+          `${next}${n}`,
+          next.slice(0, -1),
+          `${next.slice(0, -1)}]`,
+          next.replace('"ts"', '"tt"'),
+        ])
+          assert.deepEqual(decodeOrCode(each), slowly(each));
       }),
       { numRuns: 3000 },
     );
