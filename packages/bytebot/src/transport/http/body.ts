@@ -6,9 +6,13 @@ import type { IncomingMessage } from "node:http";
  */
 export function takeBody(message: IncomingMessage, take: (chunk: Buffer) => void): Promise<void> {
   const { promise, resolve, reject } = Promise.withResolvers<void>();
-  const broken = (error?: Error): void => reject(error ?? new Error("the connection closed in mid-message"));
+  const closed = (): void => {
+    // After its end an error of its own would be made for nothing.
+    if (message.readableEnded) resolve();
+    else reject(message.errored ?? new Error("the connection closed in mid-message"));
+  };
   if (message.destroyed) {
-    broken(message.errored ?? undefined);
+    closed();
     return promise;
   }
   const taken = (chunk: Buffer): void => {
@@ -21,7 +25,7 @@ export function takeBody(message: IncomingMessage, take: (chunk: Buffer) => void
   };
   message.on("data", taken);
   message.once("end", resolve);
-  message.once("error", broken);
-  message.once("close", () => broken());
+  message.once("error", reject);
+  message.once("close", closed);
   return promise;
 }
