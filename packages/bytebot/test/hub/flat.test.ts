@@ -19,7 +19,7 @@ const plainField = fc.record({ type, description: fc.string() }, { requiredKeys:
 const schema = fc.record(
   {
     type: or("object"),
-    properties: fc.dictionary(name, fc.oneof({ weight: 9, arbitrary: plainField }, field), { maxKeys: 3 }),
+    properties: fc.dictionary(name, fc.oneof(plainField, field), { maxKeys: 3 }),
     required: fc.array(name, { maxLength: 2 }),
     additionalProperties: fc.constantFrom<unknown>(true, false, { type: "string" }),
     title: fc.string(),
@@ -31,7 +31,7 @@ const schema = fc.record(
 const plainSchema = fc.record(
   {
     type: fc.constant("object"),
-    properties: fc.dictionary(name, plainField, { maxKeys: 3 }),
+    properties: fc.dictionary(name, fc.oneof(plainField, field), { maxKeys: 3 }),
     required: fc.array(name, { maxLength: 2 }),
     additionalProperties: fc.boolean(),
   },
