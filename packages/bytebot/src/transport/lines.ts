@@ -1,5 +1,6 @@
 import type { Readable, Writable } from "node:stream";
 import { BytebotError, encode, HIGH_WATER, type Event, type LineLimits } from "../wire/index.ts";
+import { leaveSoon, read } from "./leave.ts";
 import type { Link, Receiver } from "./link.ts";
 import { LineReader } from "./reader.ts";
 
@@ -28,8 +29,6 @@ export class LineLink implements Link {
   private readonly reader: LineReader;
   /** Lines that leave together. */
   private queue = "";
-  /** Was something written in this turn of the event loop? */
-  private turn: "unused" | "used" = "unused";
   /** Lines that wait until those before them were taken. */
   private pieces: string[] = [];
   private waitingLength = 0;
@@ -48,7 +47,7 @@ export class LineLink implements Link {
       givenUp: (reason) => void this.close(reason),
     });
     const { readable, writable } = streams;
-    readable.on("data", (chunk: Buffer) => this.reader.push(chunk));
+    readable.on("data", (chunk: Buffer) => read(chunk, this.reader));
     readable.on("end", () => {
       this.reader.end();
       this.lost("it closed its output");
@@ -66,7 +65,7 @@ export class LineLink implements Link {
     if (this.ending) return;
     const line = lineOr(this.receiver, event, known);
     if (line === undefined) return;
-    if (this.queue === "") this.flushSoon();
+    if (this.queue === "") leaveSoon(this);
     this.queue += line;
     if (this.queue.length > PIECE) this.flush();
   }
@@ -117,18 +116,8 @@ export class LineLink implements Link {
     this.receiver.closed(reason);
   }
 
-  /** The first lines of a turn leave when all that one read led to is said; more of them, from other reads, at its end. */
-  private flushSoon(): void {
-    if (this.turn === "used") return;
-    this.turn = "used";
-    queueMicrotask(() => process.nextTick(() => this.flush()));
-    setImmediate(() => {
-      this.turn = "unused";
-      this.flush();
-    });
-  }
-
-  private flush(): void {
+  /** Hands over what gathered, as far as the peer takes it. */
+  flush(): void {
     if (this.queue === "") return;
     const last = this.pieces.length - 1;
     if (last >= 0 && this.pieces[last]!.length < PIECE) this.pieces[last] += this.queue;

@@ -18,6 +18,9 @@ const STAMPED_FIELDS = 11;
 /** Longer lines gain nothing. */
 const MAX_LINE = 4096;
 const START = '{"event_type":"infer_chunk",';
+const TS = ',"ts":';
+const [END, ZERO] = [0x7d, 0x30];
+const COUNT_DIGITS = 15;
 const NAME = String.raw`"([\x21\x23-\x5b\x5d-\x7e]{1,128})"`;
 const COUNT = String.raw`(0|[1-9]\d{0,14})`;
 /** A JSON string; whether its escapes are right is for JSON.parse to say. */
@@ -29,50 +32,107 @@ const STAMPED = new RegExp(`^${START}${BLOCK},(${PLACE}),"n":${COUNT},"ts":${COU
 
 /** The delta of a line in canonical form; undefined says only that the general way has to look. */
 export function decodeDelta(line: string): Event | undefined {
-  if (line.length > MAX_LINE || !line.startsWith(START)) return undefined;
-  return line.startsWith('"in', START.length) ? decodeSent(line) : decodeStamped(line);
+  if (line.length > MAX_LINE) return undefined;
+  if (begins(line, sent.start)) return nextSent(line);
+  const next = begins(line, block.start) ? nextStamped(line) : undefined;
+  if (next || !begins(line, START)) return next;
+  return line.startsWith('"in', START.length) ? firstSent(line) : firstStamped(line);
 }
 
-function decodeSent(line: string): Event | undefined {
+/** `startsWith` compares character by character. */
+function begins(line: string, start: string): boolean {
+  return line.slice(0, start.length) === start;
+}
+
+/*
+ * Deltas come in runs of one block: what is the same as in the line before is compared, and not read again. A line is
+ * `start`, the text as JSON, and what follows it.
+ */
+let sent = { start: "\n", in_reply_to: "", index: 0, block_type: "" };
+let block = { start: "\n", index: 0, block_type: "" };
+
+function firstSent(line: string): Event | undefined {
   const found = SENT.exec(line);
   if (!found) return undefined;
   const delta = parseText(found[4]!);
   if (delta === undefined) return undefined;
-  if (found[1] !== lastReply) lastReply = copy(found[1]!);
-  const [index, block_type] = [Number(found[2]), found[3]];
-  return { event_type: "infer_chunk", in_reply_to: lastReply, kind: "block_delta", index, block_type, delta };
+  const [index, block_type] = [Number(found[2]), found[3]!];
+  const in_reply_to = found[1] === lastReply ? lastReply! : copy(found[1]!);
+  // The second of a run.
+  if (in_reply_to === lastReply)
+    sent = { start: sentStart(in_reply_to, index, block_type), in_reply_to, index, block_type };
+  lastReply = in_reply_to;
+  return { event_type: "infer_chunk", in_reply_to, kind: "block_delta", index, block_type, delta };
 }
 
-function decodeStamped(line: string): Event | undefined {
+function nextSent(line: string): Event | undefined {
+  const delta = line.charCodeAt(line.length - 1) === END ? parseText(line.slice(sent.start.length, -1)) : undefined;
+  if (delta === undefined) return undefined;
+  const { in_reply_to, index, block_type } = sent;
+  return { event_type: "infer_chunk", in_reply_to, kind: "block_delta", index, block_type, delta };
+}
+
+function firstStamped(line: string): Event | undefined {
   const found = STAMPED.exec(line);
   if (!found) return undefined;
   const delta = parseText(found[3]!);
   if (delta === undefined) return undefined;
   if (found[4] !== lastPlace) learnPlace(found[4]!);
-  const [index, block_type] = [Number(found[1]), found[2]];
+  const [index, block_type] = [Number(found[1]), found[2]!];
+  if (index !== block.index || block_type !== block.block_type || block.start === "\n")
+    block = { start: blockStart(index, block_type), index, block_type };
+  return stamped(index, block_type, delta, Number(found[5]), Number(found[6]));
+}
+
+function nextStamped(line: string): Event | undefined {
+  const end = line.lastIndexOf(placeEnd);
+  if (end < block.start.length) return undefined;
+  const comma = line.indexOf(",", end + placeEnd.length);
+  const [n, ts] = [countIn(line, end + placeEnd.length, comma), countIn(line, comma + TS.length, line.length - 1)];
+  if (n === undefined || ts === undefined || line.slice(comma, comma + TS.length) !== TS) return undefined;
+  if (line.charCodeAt(line.length - 1) !== END) return undefined;
+  const delta = parseText(line.slice(block.start.length, end));
+  return delta === undefined ? undefined : stamped(block.index, block.block_type, delta, n, ts);
+}
+
+function stamped(index: number, block_type: string, delta: string, n: number, ts: number): Event {
   const { scope, loop_id, round, attempt } = place;
-  const [n, ts] = [Number(found[5]), Number(found[6])];
-  return {
-    event_type: "infer_chunk",
-    kind: "block_delta",
-    index,
-    block_type,
-    delta,
-    scope,
-    loop_id,
-    round,
-    attempt,
-    n,
-    ts,
-  };
+  const kind = "block_delta";
+  return { event_type: "infer_chunk", kind, index, block_type, delta, scope, loop_id, round, attempt, n, ts };
+}
+
+/** The count in canonical form that these digits are; undefined where they are none. */
+function countIn(line: string, from: number, to: number): number | undefined {
+  const length = to - from;
+  if (length < 1 || length > COUNT_DIGITS) return undefined;
+  let count = 0;
+  for (let at = from; at < to; at++) {
+    const digit = line.charCodeAt(at) - ZERO;
+    if (digit < 0 || digit > 9) return undefined;
+    count = count * 10 + digit;
+  }
+  return length > 1 && line.charCodeAt(from) === ZERO ? undefined : count;
+}
+
+function sentStart(in_reply_to: string, index: number, block_type: string): string {
+  return `${START}"in_reply_to":"${in_reply_to}",${blockText(index, block_type)}`;
+}
+
+function blockStart(index: number, block_type: string): string {
+  return `${START}${blockText(index, block_type)}`;
+}
+
+function blockText(index: number, block_type: string): string {
+  return `"kind":"block_delta","index":${index},"block_type":"${block_type}","delta":`;
 }
 
 /* Deltas come in runs of one place: it is read and written once a run. */
 let lastReply: string | undefined;
 let lastPlace = "";
+let placeEnd = "\n";
 let place = { scope: "", loop_id: "", round: 0, attempt: 0 };
 let lastTime = 0;
-let lastTimeText = "0";
+let lastTimeText = ',"ts":0}';
 
 function learnPlace(text: string): void {
   const { scope, loop_id, round, attempt } = JSON.parse(`{${text}}`) as typeof place;
@@ -84,8 +144,9 @@ function placeText(scope: string, loop_id: string, round: number, attempt: numbe
   if (!same || round !== place.round || attempt !== place.attempt) {
     place = { scope, loop_id, round, attempt };
     lastPlace = `"scope":"${scope}","loop_id":"${loop_id}","round":${round},"attempt":${attempt}`;
+    placeEnd = `,${lastPlace},"n":`;
   }
-  return lastPlace;
+  return placeEnd;
 }
 
 /** What is cut from a line keeps the whole read alive: a name may be kept for long. */
@@ -113,16 +174,28 @@ export function isSentDelta(event: Event): event is BlockDelta {
 export function encodeDelta(event: Event): string | undefined {
   if (event["kind"] !== "block_delta" || !isDelta(event) || SEPARATORS.test(event.delta)) return undefined;
   const { index, block_type, delta, in_reply_to } = event;
-  const block = `"kind":"block_delta","index":${index},"block_type":"${block_type}","delta":${JSON.stringify(delta)}`;
+  const text = JSON.stringify(delta);
   const count = fields(event);
   if (count === SENT_FIELDS) {
-    return isPlain(in_reply_to) ? `${START}"in_reply_to":"${in_reply_to}",${block}}` : undefined;
+    if (!isPlain(in_reply_to)) return undefined;
+    return `${startOf(index, block_type, in_reply_to)}${text}}`;
   }
   const { scope, loop_id, round, attempt, n, ts } = event;
   if (count !== STAMPED_FIELDS || !isPlain(scope) || !isPlain(loop_id)) return undefined;
   if (!isCount(round) || !isCount(attempt) || !isCount(n) || !isCount(ts)) return undefined;
-  if (ts !== lastTime) lastTimeText = String((lastTime = ts));
-  return `${START}${block},${placeText(scope, loop_id, round, attempt)},"n":${n},"ts":${lastTimeText}}`;
+  if (ts !== lastTime) lastTimeText = `,"ts":${(lastTime = ts)}}`;
+  return `${startOf(index, block_type)}${text}${placeText(scope, loop_id, round, attempt)}${n}${lastTimeText}`;
+}
+
+/** What was written last up to the text, and of which block; `in_reply_to` of a delta as it is sent. */
+let written: { start: string; index: number; block_type: string; in_reply_to: string | undefined } | undefined;
+
+function startOf(index: number, block_type: string, in_reply_to?: string): string {
+  const same = written?.index === index && written.block_type === block_type && written.in_reply_to === in_reply_to;
+  if (written && same) return written.start;
+  const start = in_reply_to === undefined ? blockStart(index, block_type) : sentStart(in_reply_to, index, block_type);
+  written = { start, index, block_type, in_reply_to };
+  return start;
 }
 
 /** A delta as the Hub stamps it, with nothing but its own fields: it may be merged with the next one. */

@@ -1,5 +1,6 @@
 import type { Event } from "./codec.ts";
 import { ID } from "./envelope.ts";
+import { fates } from "./events/connection.ts";
 import { modes } from "./events/input.ts";
 import { callStatuses } from "./events/tool.ts";
 import { stopReasons } from "./events/turn.ts";
@@ -7,7 +8,7 @@ import { MAX_BLOCK_INDEX } from "./limits.ts";
 import { isScope } from "./scope.ts";
 
 /*
- * The events of a turn and of a call, checked by hand: their schemas take many times as long as the rest of a call.
+ * The events of a turn and of a call, and what says that they came, checked by hand: their schemas take many times as long as the rest of a call.
  * True says valid; false says only that the schema has to look. Property-tested against the schemas.
  */
 type Check = (value: unknown) => boolean;
@@ -92,6 +93,7 @@ const shapes: Record<string, Shape> = Object.assign(Object.create(null) as Recor
     content: isContent,
     mode: isOneOf(...modes),
   }),
+  bb_ack: shape("event_type", { fate: isOneOf(...fates) }),
   bb_infer_result: shape("in_reply_to success", {
     success: isFlag,
     loop_id: isId,

@@ -60,9 +60,18 @@ export function toScope(segments: string | readonly string[]): string {
 /** Does `outer` enclose `inner`? Segment by segment: `a` encloses `a` and `a/b`, not `ab`. "*" encloses all (rule SCP-5). */
 export function encloses(outer: string, inner: string): boolean {
   if (outer === "*") return true;
-  const outside = outer.split("/");
-  const inside = inner.split("/");
-  return outside.every((segment, index) => segment === inside[index]);
+  for (let at = 0; ;) {
+    // What comes before `at` is the same in both, so that equal segments end at the same place.
+    const end = segmentEnd(outer, at);
+    if (end !== segmentEnd(inner, at) || outer.slice(at, end) !== inner.slice(at, end)) return false;
+    if (end === outer.length) return true;
+    at = end + 1;
+  }
+}
+
+function segmentEnd(scope: string, from: number): number {
+  const end = scope.indexOf("/", from);
+  return end === -1 ? scope.length : end;
 }
 
 /** May a grant of these scopes touch this one? The first of the two checks of the wall. */

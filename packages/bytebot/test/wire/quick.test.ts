@@ -34,6 +34,7 @@ const own = {
     "user_event",
     "bb_infer_result",
     "infer_chunk",
+    "bb_ack",
   ),
   kind: fc.constantFrom("block_start", "block_stop"),
   ...{ id, in_reply_to: id, call_id: id, loop_id: id, scope: or(fc.constantFrom("u", "u/c", ".", "a/~b", "a//b")) },
@@ -42,6 +43,7 @@ const own = {
   ...{ status: or(fc.constantFrom("ok", "lost")), content: or(fc.array(block, { maxLength: 2 })), error, text },
   ...{ type: or(fc.constant("message")), mode: or(fc.constant("steer")), stop_reason: or(fc.constant("end_turn")) },
   ...{ usage: or(fc.record({ input_tokens: count, more: odd })), block, index: count, merged: count, name_2: odd },
+  ...{ fate: or(fc.constantFrom("started", "returned", "ok")) },
   ...{ block_type: or(fc.constant("text")), round: count, attempt: count, n: count },
 };
 
@@ -97,6 +99,8 @@ test("what a turn and a call are made of is found valid by hand", () => {
       stop_reason: "end_turn",
       usage: { input_tokens: 1 },
     },
+    { event_type: "bb_ack", in_reply_to: "m_1", fate: "queued", seq: 256, ts: 1_764_000_000_000 },
+    { event_type: "bb_ack" },
     { ...chunk, kind: "block_start", block_type: "text" },
     { ...chunk, kind: "block_stop", block: { type: "thinking", thinking: "", signature: "s" } },
   ];

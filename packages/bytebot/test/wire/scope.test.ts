@@ -147,6 +147,17 @@ suite("enclosing (SCP-5)", () => {
     );
   });
 
+  test("is that the one's segments begin the other's, whatever text they are", () => {
+    const any = fc.string({ unit: fc.constantFrom("/", "a", "b", "~"), maxLength: 6 });
+    fc.assert(
+      fc.property(any, any, (outer, inner) => {
+        const begin = inner.split("/").slice(0, outer.split("/").length);
+        assert.equal(encloses(outer, inner), begin.join("/") === outer);
+      }),
+      { numRuns: 2000 },
+    );
+  });
+
   test("goes by whole segments: what only begins alike, or looks alike, is outside", () => {
     for (const [outer, inner] of [
       ["a", "ab"],

@@ -135,10 +135,15 @@ export class Readers {
   /** Where all readers of a tenant leave too much unread, the slowest of them goes (rule QTA-4). */
   private unburden(reader: Synced): void {
     for (const tenant of tenantsOf(reader.grant.scopes)) {
-      const outlets = [...this.core.tenants.connections(tenant)].flatMap((id) => this.out.outlet(id) ?? []);
-      const all = outlets.reduce((sum, { unread }) => sum + unread, 0);
-      if (all <= this.core.options.quotas.buffered) continue;
-      outlets.reduce((slowest, other) => (other.unread > slowest.unread ? other : slowest)).giveUp();
+      let all = 0;
+      let slowest: Outlet | undefined;
+      for (const id of this.core.tenants.connections(tenant)) {
+        const outlet = this.out.outlet(id);
+        if (!outlet) continue;
+        all += outlet.unread;
+        if (!slowest || outlet.unread > slowest.unread) slowest = outlet;
+      }
+      if (all > this.core.options.quotas.buffered) slowest?.giveUp();
     }
   }
 

@@ -28,6 +28,8 @@ export const defaultQuotas: Quotas = {
 export const RETRY_MS = 1000;
 
 /** The tenants that a connection counts to: those its scopes name. */
-export function tenantsOf(scopes: readonly string[]): Set<string> {
-  return new Set(scopes.includes("*") ? [] : scopes.map(tenantOf));
+export function tenantsOf(scopes: readonly string[]): ReadonlySet<string> {
+  return scopes.includes("*") ? NONE : new Set(scopes.map(tenantOf));
 }
+
+const NONE: ReadonlySet<string> = new Set();

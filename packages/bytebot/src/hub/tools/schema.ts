@@ -1,5 +1,6 @@
 import { Validator, type Schema as JsonSchema } from "@cfworker/json-schema";
 import { BytebotError } from "../../wire/index.ts";
+import { flatCheck } from "./flat.ts";
 
 /** Characters of one schema. */
 const MAX_SCHEMA = 64 * 1024;
@@ -16,10 +17,14 @@ export interface Schema {
   text: string;
   /** Where it is plain: what its work costs is known from its size, so that it may be applied here. */
   plain: { validator: Validator; weight: number } | undefined;
+  /** True says that a value fits; false, that the others have to look. */
+  flat: ((value: unknown) => boolean) | undefined;
 }
 
 /** What became of a check. `unusable`: the schema itself is at fault, or took too long; `why` is for the model. */
 export type Outcome = { result: "fits" } | { result: "wrong"; why: string } | { result: "unusable"; why: string };
+
+const FITS: Outcome = { result: "fits" };
 
 /** Throws `too_large`, or `invalid_params` where a plain schema cannot be used; the others are compiled by the thread. */
 export function toSchema(schema: Record<string, unknown>, what: string): Schema {
@@ -27,9 +32,10 @@ export function toSchema(schema: Record<string, unknown>, what: string): Schema 
   if (text.length > MAX_SCHEMA) {
     throw new BytebotError("too_large", `the schema of ${what} is over ${MAX_SCHEMA} characters`);
   }
-  if (!isPlain(schema)) return { text, plain: undefined };
+  if (!isPlain(schema)) return { text, plain: undefined, flat: undefined };
   try {
-    return { text, plain: { validator: compile(text), weight: weigh(schema, Infinity) } };
+    const plain = { validator: compile(text), weight: weigh(schema, Infinity) };
+    return { text, plain, flat: flatCheck(schema) };
   } catch (cause) {
     throw unusable(what, String(cause));
   }
@@ -40,7 +46,8 @@ export function unusable(what: string, why: string): BytebotError {
 }
 
 /** The check, where it is certain to be cheap; undefined: it is the thread's to do. */
-export function checkHere({ plain }: Schema, value: unknown): Outcome | undefined {
+export function checkHere({ plain, flat }: Schema, value: unknown): Outcome | undefined {
+  if (flat?.(value) === true) return FITS;
   if (!plain || plain.weight * weigh(value, MAX_WORK / plain.weight) > MAX_WORK) return undefined;
   return apply(plain.validator, value);
 }
@@ -83,7 +90,7 @@ export function schemaCheck(schema: Record<string, unknown>, what: string): (val
 export function apply(validator: Validator, value: unknown): Outcome {
   try {
     const { valid, errors } = validator.validate(value);
-    if (valid) return { result: "fits" };
+    if (valid) return FITS;
     const worst = errors.at(-1);
     const why = worst ? `${worst.instanceLocation.replace(/^#/, "input")}: ${worst.error}` : "it does not match";
     return { result: "wrong", why: why.slice(0, MAX_REASON) };

@@ -67,9 +67,7 @@ export function relay(core: Core, now: number, from: ConnectionId, event: Event)
   core.now = phase.heard = now;
   phase.size += event.delta.length;
   open.said.add(event.delta);
-  const shown = stampDelta(conversation!, turn, phase, event);
-  shown["ts"] = now;
-  return shown;
+  return stampDelta(conversation!, turn, phase, event, now);
 }
 
 /**
@@ -194,7 +192,7 @@ function thinkingOf(block: Block | undefined): string {
 
 /** Scope, loop, round, attempt and the next `n`; what an infer wrote there is replaced. */
 export function stamp(conversation: Conversation, turn: Turn, phase: { n: number }, event: Event): Event {
-  if (isSentDelta(event)) return stampDelta(conversation, turn, phase, event);
+  if (isSentDelta(event)) return stampDelta(conversation, turn, phase, event, 0);
   const { in_reply_to: _, merged: __, ...rest } = event;
   return {
     ...rest,
@@ -208,12 +206,16 @@ export function stamp(conversation: Conversation, turn: Turn, phase: { n: number
 }
 
 /** The same, in a shape of its own: this is where a Hub's time goes. */
-function stampDelta(conversation: Conversation, turn: Turn, phase: { n: number }, event: BlockDelta): Event {
-  const { index, block_type, delta } = event;
-  const { scope } = conversation;
-  const { loopId: loop_id, round, attempt } = turn;
-  const place = { scope, loop_id, round, attempt, n: phase.n++, ts: 0 };
-  return { event_type: "infer_chunk", kind: "block_delta", index, block_type, delta, ...place };
+function stampDelta(
+  { scope }: Conversation,
+  { loopId: loop_id, round, attempt }: Turn,
+  phase: { n: number },
+  { index, block_type, delta }: BlockDelta,
+  ts: number,
+): Event {
+  const n = phase.n++;
+  const kind = "block_delta";
+  return { event_type: "infer_chunk", kind, index, block_type, delta, scope, loop_id, round, attempt, n, ts };
 }
 
 /** For a reader that joins in mid-block: each open block so far, as its start and one delta (rule CHK-5). */

@@ -3,15 +3,17 @@ const TRIM = 1024;
 
 /** First in, first out, at the same cost however long it is: an array's own `shift` moves all that is behind. */
 export class Queue<Item> {
-  private items: Item[] = [];
+  /** Those that wait, from `next` to `end`; what was taken is not kept alive. */
+  private items: (Item | undefined)[] = [undefined];
   private next = 0;
+  private end = 0;
 
   get length(): number {
-    return this.items.length - this.next;
+    return this.end - this.next;
   }
 
   get first(): Item | undefined {
-    return this.items[this.next];
+    return this.next < this.end ? this.items[this.next] : undefined;
   }
 
   get last(): Item | undefined {
@@ -19,14 +21,17 @@ export class Queue<Item> {
   }
 
   push(item: Item): void {
-    this.items.push(item);
+    this.items[this.end++] = item;
   }
 
   shift(): Item | undefined {
+    if (this.next === this.end) return undefined;
     const item = this.items[this.next];
-    if (this.next < this.items.length) this.next++;
-    if (this.next >= TRIM && this.next * 2 >= this.items.length) {
+    this.items[this.next++] = undefined;
+    if (this.next === this.end) this.empty();
+    else if (this.next >= TRIM && this.next * 2 >= this.end) {
       this.items.splice(0, this.next);
+      this.end -= this.next;
       this.next = 0;
     }
     return item;
@@ -34,9 +39,15 @@ export class Queue<Item> {
 
   /** Takes all. */
   drain(): Item[] {
-    const rest = this.items.slice(this.next);
-    this.items = [];
-    this.next = 0;
+    const rest = this.items.slice(this.next, this.end) as Item[];
+    this.items = [undefined];
+    this.next = this.end = 0;
     return rest;
+  }
+
+  /** Most queues hold one at a time: they begin again at the same place. */
+  private empty(): void {
+    if (this.end > TRIM) this.items = [undefined];
+    this.next = this.end = 0;
   }
 }

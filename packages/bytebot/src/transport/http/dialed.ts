@@ -1,6 +1,7 @@
 import type { IncomingMessage } from "node:http";
 import { setImmediate as breathe } from "node:timers/promises";
 import { BytebotError, HIGH_WATER, wide, type Event, type LineLimits } from "../../wire/index.ts";
+import { leaveSoon, read } from "../leave.ts";
 import { lineOr } from "../lines.ts";
 import type { Link, Receiver } from "../link.ts";
 import { LineReader } from "../reader.ts";
@@ -116,9 +117,14 @@ export class DialedLink implements Link {
     this.queued += line.length;
     if (this.queued > MAX_UNSENT)
       return this.lose(new BytebotError("overloaded", `${this.name} takes too little: ${MAX_UNSENT} characters wait`));
-    if (this.posting) return;
+    if (!this.posting) leaveSoon(this);
+  }
+
+  /** Sends what is queued, where no request is under way that will be followed by another. */
+  flush(): void {
+    if (this.posting || this.queue.length === 0) return;
     this.posting = true;
-    setImmediate(() => void this.pump());
+    void this.pump();
   }
 
   get buffered(): number {
@@ -259,7 +265,7 @@ export class DialedLink implements Link {
     const silent = setTimeout(() => response.destroy(), SILENT_MS);
     response.on("data", (chunk: Buffer) => {
       silent.refresh();
-      into.push(chunk);
+      read(chunk, into);
     });
     // Its "close" says so too.
     response.on("error", () => {});
@@ -294,6 +300,7 @@ export class DialedLink implements Link {
   private async finish(reason: string): Promise<void> {
     this.release();
     // A connection that was lost takes nothing any more.
+    if (!this.failure) this.flush();
     if (this.posting && !this.failure) await this.flushed();
     await this.leave();
     this.reader.close();

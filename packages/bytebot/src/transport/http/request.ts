@@ -9,6 +9,7 @@ import {
 import { Agent as TlsAgent, request as httpsRequest } from "node:https";
 import { BlockList, isIP, type LookupFunction } from "node:net";
 import { BytebotError } from "../../wire/index.ts";
+import { takeBody } from "./body.ts";
 
 /** A request whose answer has not come, or not wholly, is given up, in milliseconds. */
 const ANSWER_MS = 30_000;
@@ -113,11 +114,11 @@ function answerTo(
 export async function textOf(message: IncomingMessage, limit: number): Promise<string> {
   const parts: Buffer[] = [];
   let size = 0;
-  for await (const part of message.iterator({ destroyOnReturn: false })) {
-    size += (part as Buffer).length;
+  await takeBody(message, (part) => {
+    size += part.length;
     if (size > limit) throw new BytebotError("too_large", `more than ${limit} bytes`);
-    parts.push(part as Buffer);
-  }
+    parts.push(part);
+  });
   return Buffer.concat(parts).toString();
 }
 

@@ -1,9 +1,11 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { ackNameOf, BytebotError, HIGH_WATER, type Event, type LineLimits } from "../../wire/index.ts";
+import { leaveSoon, read } from "../leave.ts";
 import { lineOr } from "../lines.ts";
 import type { Link, Receiver } from "../link.ts";
 import { LineReader } from "../reader.ts";
 import { answer, errorLine } from "./answer.ts";
+import { takeBody } from "./body.ts";
 import { HEARTBEAT_MS, MAX_UNSENT, NDJSON, RETURN_MS, SSE } from "./headers.ts";
 import { Held } from "./held.ts";
 import { Post } from "./post.ts";
@@ -46,7 +48,6 @@ export class ServedLink implements Link {
   private stream: { response: ServerResponse; sse: boolean } | undefined;
   /** Was there a stream yet? Then its next one is a return. */
   private began = false;
-  private flushing = false;
   /** Does the peer count what it gets? */
   private counts = false;
   /** Do both acknowledge events by their name (rule HTP-10)? The satellite's bb_sync says so, whichever side that is. */
@@ -87,9 +88,7 @@ export class ServedLink implements Link {
     if (this.post?.takes(event, line)) return;
     this.held.push({ line, cursor: textOf(event["cursor"]), name: ackNameOf(event) });
     if (this.held.waiting > MAX_UNSENT) return void this.close(`it takes too little: ${MAX_UNSENT} characters wait`);
-    if (this.flushing) return;
-    this.flushing = true;
-    setImmediate(() => this.flush());
+    leaveSoon(this);
   }
 
   /** Is its stream open now? Otherwise the peer may still return. */
@@ -198,7 +197,9 @@ export class ServedLink implements Link {
     this.request = request;
     try {
       // Also of a request that is too long the rest is read: its answer would not be, otherwise.
-      for await (const chunk of request) if (post.answers.length <= MAX_LINES) this.reader.push(chunk as Buffer);
+      await takeBody(request, (chunk) => {
+        if (post.answers.length <= MAX_LINES) read(chunk, this.reader);
+      });
       if (post.answers.length > MAX_LINES) this.reader.cut();
       else this.reader.end();
     } catch {
@@ -243,8 +244,8 @@ export class ServedLink implements Link {
     }
   }
 
-  private flush(): void {
-    this.flushing = false;
+  /** Writes what waits, as far as the peer takes it. */
+  flush(): void {
     const { stream } = this;
     if (!stream || stream.response.writableLength > HIGH_WATER) return;
     let lines = "";
