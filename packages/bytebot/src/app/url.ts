@@ -42,7 +42,7 @@ export function dialed(
     await link.open(signal);
     return link;
   };
-  return { ...is, restartable: true, remote: true, connect };
+  return { ...is, restartable: true, remote: true, http: { stream, inbox, token }, connect };
 }
 
 async function manifestAt(base: URL, credentials: Credentials): Promise<Manifest | undefined> {

@@ -86,7 +86,7 @@ export const sentChecks: Check[] = [
   broken("FRM-8", "Its names hold no NUL and no half character", "make ids of visible ASCII"),
   {
     ...broken("FRM-11", "Its stdout carries events only", "print to stderr: in Python print(…, file=sys.stderr)"),
-    bytes: true,
+    over: "stdio",
   },
   broken("ENV-1", "Each event has an event_type", 'every object needs a text "event_type"'),
   sent(

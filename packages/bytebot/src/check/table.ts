@@ -1,6 +1,12 @@
 import type { Check } from "./check.ts";
 import { connectionChecks } from "./connection.ts";
 import { contextChecks } from "./context.ts";
+import { accessChecks } from "./http/access.ts";
+import { comebackChecks } from "./http/comebacks.ts";
+import { dialsChecks } from "./http/dials.ts";
+import { inboxChecks } from "./http/inbox.ts";
+import { returnChecks } from "./http/returns.ts";
+import { servesChecks } from "./http/serves.ts";
 import { inferChecks } from "./infer.ts";
 import { readingChecks } from "./reading.ts";
 import { sentChecks } from "./sent.ts";
@@ -13,6 +19,12 @@ export const checks: readonly Check[] = [
   ...connectionChecks,
   ...readingChecks,
   ...sentChecks,
+  ...servesChecks,
+  ...inboxChecks,
+  ...returnChecks,
+  ...accessChecks,
+  ...dialsChecks,
+  ...comebackChecks,
   ...contextChecks,
   ...inferChecks,
   ...toolsourceChecks,

@@ -42,7 +42,7 @@ const steps: ((stage: Stage, peer: Peer) => Promise<void>)[] = [
   },
   async (_stage, peer) => {
     peer.send({ event_type: "bb_bye", reason: "the app ends" });
-    peer.raw.endInput();
+    peer.process.endInput();
     await peer.endsWithin(EXIT_MS);
   },
 ];
