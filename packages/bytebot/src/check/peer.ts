@@ -53,6 +53,10 @@ export class Peer implements Ear {
     throw new Inapplicable("its transport carries no bytes of its own: this is seen over stdio or HTTP");
   }
 
+  get hasBytes(): boolean {
+    return this.channel.raw !== undefined;
+  }
+
   /** The process on stdio. Throws Inapplicable where it is reached otherwise. */
   get process(): NonNullable<Channel["process"]> {
     if (this.channel.process) return this.channel.process;

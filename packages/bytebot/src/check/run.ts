@@ -36,10 +36,11 @@ export async function* run(reached: Tested, options: RunOptions): AsyncGenerator
     throw new BytebotError("invalid_params", `${reached.name} has no manifest that says its kind: say it with --kind`);
   const subject: Subject = { reached, kind, timeoutMs, call, shut: new Map(), tours: [] };
   const way = wayOf(reached);
-  // What was asked for by name is told of, also where it cannot be seen.
-  const mine = checks.filter(
-    ({ kinds, over, rule }) => kinds.includes(kind) && (!over || over === way || rules?.includes(rule)),
-  );
+  const ofKind = checks.filter((check) => check.kinds.includes(kind));
+  const here = ofKind.filter(({ over }) => over === undefined || over === way);
+  // A rule that was asked for by name is told of, also where nothing of it can be seen.
+  const unseen = (rules ?? []).filter((wanted) => !here.some(({ rule }) => rule === wanted));
+  const mine = ofKind.filter((check) => here.includes(check) || unseen.includes(check.rule));
   const wanted = (check: Check): boolean => rules === undefined || rules.includes(check.rule);
   const outcomes = new Map<Check, Promise<Outcome>>();
   for (const gate of mine.filter((check) => check.gate)) {

@@ -11,6 +11,7 @@ import { inferChecks } from "./infer.ts";
 import { readingChecks } from "./reading.ts";
 import { sentChecks } from "./sent.ts";
 import { telemetryChecks } from "./telemetry.ts";
+import { textChecks } from "./text.ts";
 import { toolsourceChecks } from "./toolsource.ts";
 import { uiChecks } from "./ui.ts";
 
@@ -18,6 +19,7 @@ import { uiChecks } from "./ui.ts";
 export const checks: readonly Check[] = [
   ...connectionChecks,
   ...readingChecks,
+  ...textChecks,
   ...sentChecks,
   ...servesChecks,
   ...inboxChecks,

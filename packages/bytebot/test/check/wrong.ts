@@ -36,6 +36,16 @@ const table: readonly [kind: Kind, wrong: string, rule: string, title: string, s
   ["context", "small-buffer", "FRM-5", "A line of 1 MiB", /a line is too long/],
   ["context", "one-mib", "FRM-5", "A line of 16 MiB", /a line is too long/],
 
+  ["context", "dies-of-nul", "FRM-1", "It is shown text", /a NUL/],
+  ["ui", "own-escapes", "FRM-1", "The same text as", /a strange escape/],
+  ["context", "mojibake", "FRM-1", "Text comes back", /"é" \(U\+E9\)\n"Ã©" \(U\+C3 U\+A9\)/],
+  ["context", "composes", "FRM-1", "Text comes back", /\(U\+65 U\+301\)\n.*\(U\+E9\)/],
+  ["context", "decodes-pieces", "FRM-1", "Text comes back", /U\+1F600.*\n.*U\+FFFD/],
+  ["infer", "mojibake", "FRM-1", "Text comes back", /"Ã©"/],
+  ["toolsource", "mojibake", "FRM-1", "Text comes back", /"Ã©"/],
+  ["ui", "mojibake", "QUE-4", "Options that are not ASCII", /one of the options\n"ja w0\(Ã©/],
+  ["infer", "halves", "FRM-8", "No text it sends", /half a surrogate pair/],
+
   ["context", "pretty", "FRM-1", "Each event it sends", /not JSON/],
   ["context", "latin-1", "FRM-1", "Each event it sends", /not UTF-8/],
   ["context", "unended", "FRM-1", "Each event it sends", /without its 0x0A/],

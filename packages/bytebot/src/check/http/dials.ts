@@ -144,7 +144,7 @@ export const dialsChecks: Check[] = [
   dials(
     {
       rule: "HTP-10",
-      title: "Where it announces acks, it acknowledges each event that has a name",
+      title: "It acknowledges each event that has a name, where it announces acks",
       fix: '{"event_type":"bb_ack","in_reply_to": the event\'s id}; chunks, errors, pings and acknowledgements get none',
     },
     async (_hub, peer, stage) => {
