@@ -13,6 +13,7 @@ const MOST_LINES = 10_000;
 const MOST_POSTS = 4;
 /** A request that is held up is on its way for so long before the next one is sent. */
 const HELD_MS = 200;
+const REFUSED_MS = 2000;
 
 /** The inbox of a satellite that serves (rules HTP-4 and HTP-8). */
 export const inboxChecks: Check[] = [
@@ -64,7 +65,7 @@ export const inboxChecks: Check[] = [
     async (http, peer, stage) => {
       const [first, second] = [await stage.question(peer), await stage.question(peer)] as [Work, Work];
       const held = hold(http, encode(first.event));
-      await pause(HELD_MS);
+      await held.sent;
       const next = http.post(encode(second.event), {}, stage.questionMs() + SOON_MS);
       next.catch(() => undefined);
       await pause(HELD_MS);
@@ -86,14 +87,14 @@ export const inboxChecks: Check[] = [
     async (http, peer, stage) => {
       const first = await stage.question(peer);
       const held = hold(http, encode(first.event));
-      await pause(HELD_MS);
+      await held.sent;
       const others: Promise<Answer>[] = [];
       for (let n = 0; n <= MOST_POSTS; n++) {
         const { event } = await stage.question(peer);
         others.push(http.post(encode(event), {}, 2 * SOON_MS));
       }
-      for (const other of others) other.catch(() => undefined);
-      await pause(HELD_MS);
+      const isRefused = others.map(async (other) => assertRefused(await other));
+      await Promise.race([Promise.any(isRefused).catch(() => undefined), pause(REFUSED_MS)]);
       held.finish();
       const answers = await Promise.all([held.answer, ...others]);
       const over = answers.filter(({ status }) => status !== 200);
@@ -158,7 +159,7 @@ export const inboxChecks: Check[] = [
       const number = { "bytebot-batch": String(++http.batch) };
       const broken = hold(http, body, number, encode(works[0]!.event).length + 20);
       broken.answer.catch(() => undefined);
-      await pause(HELD_MS);
+      await broken.sent;
       broken.request.destroy();
       const answer = await http.post(body, number, 2 * SOON_MS);
       if (answer.status !== 200 || answer.lines.length !== works.length)
@@ -175,8 +176,14 @@ function hold(http: Dialing, body: string, headers: Record<string, string> = {},
   const request = http.asker.begin(inbox, { method: "POST", headers: all });
   const answer = headOf(request, inbox, 4 * SOON_MS).then((response) => answerOf(response, inbox, SOON_MS));
   answer.catch(() => undefined);
-  request.write(body.slice(0, until));
-  return { request, answer, finish: () => void request.end(body.slice(until)) };
+  const sent = new Promise<void>((resolve) => request.write(body.slice(0, until), () => resolve())).then(() =>
+    pause(HELD_MS),
+  );
+  return { request, answer, sent, finish: () => void request.end(body.slice(until)) };
+}
+
+function assertRefused({ status }: Answer): void {
+  if (status === 200) throw new Error("it was taken");
 }
 
 /** Each was answered, and none twice. */

@@ -144,8 +144,12 @@ export const servesChecks: Check[] = [
     },
     async (http) => {
       const { stream } = http;
-      const { bytes } = stream;
-      await stream.until("an empty line within 20 s", () => stream.bytes > bytes, ALIVE_MS);
+      // What it says meanwhile is a sign of life as well: then it is quiet from there on.
+      for (let lines = -1; stream.signs === 0 && lines !== stream.lines.length;) {
+        lines = stream.lines.length;
+        const says = (): boolean => stream.signs > 0 || stream.lines.length > lines;
+        await stream.until("an empty line within 20 s", says, ALIVE_MS);
+      }
     },
   ),
 ];

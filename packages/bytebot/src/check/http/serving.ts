@@ -7,7 +7,7 @@ import { encode, nameOf, type Event } from "../../wire/index.ts";
 import type { Channel, Ear, Raw } from "../channel.ts";
 import { Unmet } from "../check.ts";
 import { acknowledge } from "../manners.ts";
-import type { Received, Trace } from "../trace.ts";
+import { Trace, type Received } from "../trace.ts";
 import { answer, refuse, type Asked, type Listening } from "./listening.ts";
 
 const HEARTBEAT_MS = 15_000;
@@ -196,7 +196,9 @@ export class Serving implements Channel {
   private begin(asked: Asked): void {
     const again = this.sessions.length > 0;
     const [first = "", ...more] = linesOf(asked);
-    const received = this.trace.hearLine(Buffer.from(first, "latin1"), false);
+    const bytes = Buffer.from(first, "latin1");
+    // That it connects again, after its connection was ended, is no part of what is looked at.
+    const received = (again ? new Trace() : this.trace).hearLine(bytes, false);
     const { event } = received;
     if (event?.event_type !== "bb_sync") {
       this.ear.heard(received);

@@ -4,6 +4,8 @@ import { Unmet } from "../check.ts";
 
 /** More lines than that are not kept for a check to look at. */
 const MOST_LINES = 10_000;
+const NEWLINE = 0x0a;
+const COLON = 0x3a;
 const MOST_TEXT = 256 * 1024;
 
 /** What one `GET /stream` brings, line by line. */
@@ -13,11 +15,12 @@ export class Stream {
   readonly lines: string[] = [];
   /** Its beginning as it came, a byte a character, where it is of server-sent events. */
   text = "";
-  /** Bytes that came, those that say only that it lives among them. */
-  bytes = 0;
+  /** Signs of life: empty lines, of server-sent events comments too. */
+  signs = 0;
   /** How it ended: by itself, or by a socket that broke. */
   end: "ended" | "broke" | undefined;
   readonly over: Promise<void>;
+  private last = NEWLINE;
   private readonly framer = new Framer(wide.line_bytes);
   private readonly waiting = new Set<() => void>();
 
@@ -29,7 +32,7 @@ export class Stream {
       tooLong: (size: number) => this.take(Buffer.from(`(a line of ${size} bytes)`), heard),
     };
     response.on("data", (chunk: Buffer) => {
-      this.bytes += chunk.length;
+      this.look(chunk);
       if (this.isSse && this.text.length < MOST_TEXT) this.text += chunk.toString("latin1");
       this.framer.push(chunk, sink);
       this.wake();
@@ -79,6 +82,13 @@ export class Stream {
     if (at === -1 || text.trim() === "") return;
     if (this.lines.length < MOST_LINES) this.lines.push(text.slice(at));
     heard(line.subarray(at));
+  }
+
+  /** An empty line is one newline after another. */
+  private look(chunk: Buffer): void {
+    if (this.last === NEWLINE && (chunk[0] === NEWLINE || (this.isSse && chunk[0] === COLON))) this.signs++;
+    for (let at = chunk.indexOf("\n\n"); at !== -1; at = chunk.indexOf("\n\n", at + 1)) this.signs++;
+    this.last = chunk.at(-1) ?? this.last;
   }
 
   private wake(): void {
