@@ -77,7 +77,7 @@ function withPort(args: readonly string[]): string[] {
   const end = args.indexOf("--");
   if (at === -1 || (end !== -1 && at > end)) return [...args];
   const next = args[at + 1];
-  const named = next !== undefined && /^[^-].*:\d+$|^\d+$/.test(next);
+  const named = next !== undefined && /^(?:\[[^\]]+\]:|[^-:/][^:/]*:)?\d+$/.test(next);
   return named ? [...args] : args.toSpliced(at + 1, 0, "0");
 }
 

@@ -27,14 +27,13 @@ suite("what keeps the rules passes every check of its kind", () => {
   });
 
   const opts: Partial<Record<Kind, Record<string, unknown>>> = { ui: { text: "ship it", scope: "u_7f3a" } };
+  // Of the demo the ui answers no question by itself, and the infer says its own text.
+  const says = { ui: ["QUE-4", "QUE-4"], context: [], infer: ["FRM-1"], toolsource: [] };
   for (const kind of ["ui", "context", "infer", "toolsource"] as const) {
     test(`the demo's ${kind}`, async () => {
       const entry = stdio("node", join(dist, "cli/demo/child.js"), kind);
       const call = { name: "create-user-file", input: { path: "a.txt", content: "x" } };
-      assert.deepEqual(
-        wrongOf(await checked({ kind, entry, opts: opts[kind] }, { call })),
-        kind === "ui" ? ["QUE-4"] : [],
-      );
+      assert.deepEqual(wrongOf(await checked({ kind, entry, opts: opts[kind] }, { call })), says[kind]);
     });
   }
 
@@ -46,8 +45,10 @@ suite("what keeps the rules passes every check of its kind", () => {
     const server = await ScriptedServer.start(answer("Once ", "upon ", "a time."));
     t.after(() => server[Symbol.asyncDispose]());
     const component = { ref: join(satellites, "bb-infer"), opts: { base_url: server.baseUrl, model: "m" } };
-    // What it would call, it was not asked to: the server has no tool for it.
-    assert.deepEqual(wrongOf(await checked(component)), ["CHK-6", "TRN-5"]);
+    // What it would call, it was not asked to, and what it says is the server's own: that is not applicable.
+    const outcomes = await checked(component);
+    assert.deepEqual(wrongOf(outcomes), ["FRM-1", "CHK-6", "TRN-5"]);
+    assert.ok(outcomes.every(({ state }) => state === "passed" || state === "not_applicable"));
   });
 
   test("bb-chat, which is reached in this process: what is seen of bytes alone is not applicable, and said so", async () => {

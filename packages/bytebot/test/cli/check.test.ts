@@ -79,6 +79,35 @@ test("what cannot be run at all is told in a sentence, with an exit code of its 
   }
 });
 
+test("a program that dials in is told by its environment where its Hub is, and its token", { timeout }, async (t) => {
+  const args = ["check", "--listen", "--kind", "ui", "--rule", "HTP-2", "--rule", "HTP-7", "--json", "--", "python3"];
+  const good = new Cli(t, [...args, "ui.py"], { cwd });
+  assert.equal((await good.done).code, 0, good.out + good.err);
+  const states = good.lines().map(({ rule, state, summary }) => (summary ? "" : `${String(rule)} ${String(state)}`));
+  assert.deepEqual(states, ["HTP-2 passed", "HTP-7 passed", "HTP-7 passed", "HTP-7 passed", ""]);
+  const bad = await new Cli(t, [...args, "ui.py", "counts-blanks"], { cwd }).done;
+  assert.equal(bad.code, 1);
+  assert.match(
+    bad.out,
+    /"rule":"HTP-7".*"state":"failed","expected":"Bytebot-Received: \d+","got":"Bytebot-Received: \d+"/,
+  );
+});
+
+test("--listen takes a port and a host, and says what is wrong with others", { timeout }, async (t) => {
+  const args = ["--kind", "ui", "--rule", "HTP-2", "--", "python3", "ui.py"];
+  const { code, out } = await new Cli(t, ["check", "--listen", "127.0.0.1:0", ...args], { cwd }).done;
+  assert.equal(code, 0, out);
+  assert.match(out, /^ui, ui, dialling in over HTTP\n\nok {3}HTP-2/);
+  for (const [wrong, says] of [
+    [["--listen=nowhere", ...args], /--listen "nowhere" is no \[host:\]port/],
+    [["--listen", "http://127.0.0.1:9", "--kind", "ui"], /--listen needs a program that dials in/],
+  ] as const) {
+    const { code: failed, err } = await new Cli(t, ["check", ...wrong], { cwd }).done;
+    assert.equal(failed, 2);
+    assert.match(err, says);
+  }
+});
+
 test("a check that is stopped leaves nothing running", { timeout }, async (t) => {
   const mark = await folder(t);
   const cli = new Cli(t, check("context", ["silent"]), { cwd, env: { TMPDIR: mark } });
