@@ -1,4 +1,7 @@
 import assert from "node:assert/strict";
+import { once } from "node:events";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { test } from "node:test";
 import { Cli, folder, leftOf } from "./cli.ts";
@@ -107,6 +110,27 @@ test("--listen takes a port and a host, and says what is wrong with others", { t
     assert.match(err, says);
   }
 });
+
+test("a check of a server that never answers can be stopped at once", { timeout }, async (t) => {
+  const asked = Promise.withResolvers<void>();
+  const server = createServer(() => asked.resolve());
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  t.after(() => server.closeAllConnections());
+  t.after(() => server.close());
+  const { port } = server.address() as AddressInfo;
+  const manifest = JSON.stringify({ schema_version: 1, kind: "ui", entry: entryAt(port) });
+  const there = await folder(t, { "bytebot.component.json": manifest });
+  const cli = new Cli(t, ["check", "."], { cwd: there });
+  await asked.promise;
+  cli.kill("SIGINT");
+  assert.equal((await cli.done).code, 2);
+});
+
+function entryAt(port: number): object {
+  const url = `http://127.0.0.1:${port}`;
+  return { type: "http", stream: `${url}/stream`, inbox: `${url}/inbox` };
+}
 
 test("a check that is stopped leaves nothing running", { timeout }, async (t) => {
   const mark = await folder(t);

@@ -37,18 +37,49 @@ export class Asker {
   private readonly agent = new Agent({ keepAlive: true });
   private readonly tlsAgent = new TlsAgent({ keepAlive: true });
   private readonly token: string | undefined;
+  private readonly open = new Set<ClientRequest>();
 
   constructor(token: string | undefined) {
     this.token = token;
   }
 
+  /** Ends the requests that are under way. */
   close(): void {
+    for (const request of this.open) request.destroy();
     this.agent.destroy();
     this.tlsAgent.destroy();
   }
 
   /** Begins a request; its body is the caller's to write. */
-  begin(url: URL, { method, headers = {}, host, bare }: Question): ClientRequest {
+  begin(url: URL, question: Question): ClientRequest {
+    const request = this.request(url, question);
+    this.open.add(request);
+    request.once("close", () => this.open.delete(request));
+    return request;
+  }
+
+  /** Sends a request and resolves with its answer's head. Throws Unmet where none comes within `ms`, or the socket breaks. */
+  async head(url: URL, question: Question, ms: number): Promise<IncomingMessage> {
+    const { body } = question;
+    const length = body?.reduce((sum, piece) => sum + piece.length, 0);
+    const headers = { ...question.headers, ...(length === undefined ? {} : { "content-length": String(length) }) };
+    const request = this.begin(url, { ...question, headers });
+    const answered = headOf(request, url, ms);
+    // What is answered before all of it was sent is an answer.
+    answered.catch(() => undefined);
+    for (const [index, piece] of (body ?? []).entries()) {
+      if (index > 0) await pause(PAUSE_MS);
+      if (request.writable) await new Promise<void>((resolve) => request.write(piece, () => resolve()));
+    }
+    request.end();
+    return answered;
+  }
+
+  async ask(url: URL, question: Question, ms: number): Promise<Answer> {
+    return answerOf(await this.head(url, question, ms), url, ms);
+  }
+
+  private request(url: URL, { method, headers = {}, host, bare }: Question): ClientRequest {
     const path = `${url.pathname}${url.search}`;
     // A stream's socket ends with it: only the inbox's are used again.
     const isPost = method === "POST";
@@ -71,27 +102,6 @@ export class Asker {
     return tls
       ? httpsRequest({ ...target, agent: isPost && this.tlsAgent })
       : httpRequest({ ...target, agent: isPost && this.agent });
-  }
-
-  /** Sends a request and resolves with its answer's head. Throws Unmet where none comes within `ms`, or the socket breaks. */
-  async head(url: URL, question: Question, ms: number): Promise<IncomingMessage> {
-    const { body } = question;
-    const length = body?.reduce((sum, piece) => sum + piece.length, 0);
-    const headers = { ...question.headers, ...(length === undefined ? {} : { "content-length": String(length) }) };
-    const request = this.begin(url, { ...question, headers });
-    const answered = headOf(request, url, ms);
-    // What is answered before all of it was sent is an answer.
-    answered.catch(() => undefined);
-    for (const [index, piece] of (body ?? []).entries()) {
-      if (index > 0) await pause(PAUSE_MS);
-      if (request.writable) await new Promise<void>((resolve) => request.write(piece, () => resolve()));
-    }
-    request.end();
-    return answered;
-  }
-
-  async ask(url: URL, question: Question, ms: number): Promise<Answer> {
-    return answerOf(await this.head(url, question, ms), url, ms);
   }
 }
 

@@ -55,16 +55,21 @@ export class Dialing implements Channel {
   static async open(target: Target, trace: Trace, ear: Ear, signal: AbortSignal): Promise<Dialing> {
     const dialing = new Dialing(target, trace, ear);
     const until = Date.now() + THERE_MS;
-    for (;;) {
-      const why = await dialing.begin();
-      if (why === undefined) break;
-      if (!why.retryable || Date.now() > until || signal.aborted) {
-        dialing.asker.close();
-        throw why;
+    const stop = (): void => dialing.asker.close();
+    signal.addEventListener("abort", stop, { once: true });
+    try {
+      for (;;) {
+        const why = await dialing.begin();
+        if (why === undefined) return dialing;
+        if (!why.retryable || Date.now() > until || signal.aborted) throw why;
+        await pause(RETRY_MS);
       }
-      await pause(RETRY_MS);
+    } catch (error) {
+      stop();
+      throw error;
+    } finally {
+      signal.removeEventListener("abort", stop);
     }
-    return dialing;
   }
 
   /** The headers by which its requests are known to be of this connection. */

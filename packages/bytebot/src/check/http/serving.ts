@@ -16,7 +16,9 @@ const SYNC_MS = 10_000;
 const PAUSE_MS = 50;
 /** A program that dials in does not see its stdin end; it is told by TERM. */
 const GRACE_MS = 200;
-const MOST_SEEN = 10_000;
+const MOST_SEEN = 50_000;
+const MOST_BYTES = 128 * 1024 * 1024;
+const COUNT = /^\d{1,15}$/;
 
 /** One connection of the satellite's: its stream, and its inbox. */
 export interface Session {
@@ -56,6 +58,7 @@ export class Serving implements Channel {
   private current: { name: string | undefined; line: string | undefined } | undefined;
   private readonly waiting = new Set<() => void>();
   private readonly heartbeat: NodeJS.Timeout;
+  private bytes = 0;
   private ending: Promise<void> | undefined;
 
   constructor(listening: Listening, trace: Trace, ear: Ear) {
@@ -162,7 +165,10 @@ export class Serving implements Channel {
   }
 
   asked(asked: Asked): void {
-    if (this.seen.length < MOST_SEEN) this.seen.push(asked);
+    this.bytes += asked.body.length;
+    // A program that never stops sending is a finding, not a reason to run out of memory.
+    if (this.seen.length < MOST_SEEN && this.bytes < MOST_BYTES) this.seen.push(asked);
+    else return refuse(asked, 429, "overloaded", "more requests than a check keeps");
     try {
       if (this.play?.(asked) === true) return;
       if (!asked.authorized) return refuse(asked, 401, "unauthorized", "the token is missing");
@@ -177,6 +183,9 @@ export class Serving implements Channel {
     const { method, path, headers } = asked;
     const id = headers["bytebot-connection"];
     const session = this.sessions.find((one) => one.id === id && !one.over);
+    const counts = [headers["bytebot-received"], headers["bytebot-batch"]];
+    if (counts.some((count) => count !== undefined && !COUNT.test(String(count))))
+      return refuse(asked, 400, "invalid_params", "Bytebot-Received and Bytebot-Batch are whole numbers");
     if (path === "/inbox" && method === "POST" && id === undefined) return this.begin(asked);
     if (path !== "/stream" && path !== "/inbox")
       return refuse(asked, 404, "not_found", "there is nothing at this path");
