@@ -96,6 +96,14 @@ test("a program that dials in is told by its environment where its Hub is, and i
   );
 });
 
+test("a program that comes without its token is told of", { timeout }, async (t) => {
+  const program = `fetch(process.env.BYTEBOT_HUB + "/inbox", { method: "POST", body: "{}" }).then(() => setTimeout(() => {}, 9000))`;
+  const args = ["check", "--listen", "--timeout", "2", "--kind", "ui", "--rule", "CON-2", "--", "node", "-e", program];
+  const { code, out } = await new Cli(t, args, { cwd }).done;
+  assert.equal(code, 1);
+  assert.match(out, /FAIL CON-2[^]*refused with 401, without BYTEBOT_TOKEN: POST \/inbox/);
+});
+
 test("--listen takes a port and a host, and says what is wrong with others", { timeout }, async (t) => {
   const args = ["--kind", "ui", "--rule", "HTP-2", "--", "python3", "ui.py"];
   const { code, out } = await new Cli(t, ["check", "--listen", "127.0.0.1:0", ...args], { cwd }).done;

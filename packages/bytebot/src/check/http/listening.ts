@@ -6,7 +6,6 @@ import { BytebotError, encode } from "../../wire/index.ts";
 
 const HEADERS_MS = 10_000;
 const MOST_BODY = 32 * 1024 * 1024;
-const MOST_STRANGERS = 100;
 
 /** One request of a satellite that dials in. */
 export interface Asked {
@@ -28,13 +27,13 @@ export interface Programme {
   token: string;
   owns(connection: string): boolean;
   asked(asked: Asked): void;
+  /** Somebody came whose token is nobody's. */
+  stranger(asked: Asked): void;
 }
 
 /** The address at which the programs of a run find their Hub; each is known by a token of its own. */
 export class Listening {
   readonly url: string;
-  /** Requests whose token is nobody's, for the report. */
-  readonly strangers: string[] = [];
   private readonly server: Server;
   private readonly programs = new Map<string, Programme>();
 
@@ -99,7 +98,7 @@ export class Listening {
       response,
     };
     if (program) return program.asked(asked);
-    if (this.strangers.length < MOST_STRANGERS) this.strangers.push(`${method} ${path} without a token of this run`);
+    for (const each of this.programs.values()) each.stranger(asked);
     refuse(asked, 401, "unauthorized", "the token is missing or wrong: send Authorization: Bearer BYTEBOT_TOKEN");
   }
 }

@@ -164,6 +164,11 @@ export class Serving implements Channel {
     for (const session of this.sessions) this.end(session);
   }
 
+  /** It may be this program, which has not come yet. */
+  stranger({ method, path }: Asked): void {
+    if (this.sessions.length === 0) this.trace.stderr(`(refused with 401, without BYTEBOT_TOKEN: ${method} ${path})`);
+  }
+
   asked(asked: Asked): void {
     this.bytes += asked.body.length;
     // A program that never stops sending is a finding, not a reason to run out of memory.
