@@ -57,6 +57,7 @@ export const wrongOverHttp: readonly Wrong[] = [
   dialling("ui", "bare-stream", "HTP-11", "Each of its requests", /GET \/stream without it/),
   dialling("ui", "follows", "HTP-11", "It does not follow", /GET \/elsewhere/),
   dialling("ui", "knocks-on", "HTP-11", "Refused with 401", /\d+ in 2 s/),
+  dialling("ui", "knocks-on", "ERR-1", "Refused with 403", /\d+ in 2 s/),
   dialling("ui", "never-returns", "HTP-6", "It returns to a stream", /a return to its stream/),
   dialling("ui", "hammers", "HTP-6", "While its Hub is away", /waits that grow\n\d+ requests in 3 s/),
   dialling("ui", "no-count", "HTP-7", "It says at its return", /GET \/stream without it/),

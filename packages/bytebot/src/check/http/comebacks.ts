@@ -7,7 +7,8 @@ import { strange } from "../tour.ts";
 import type { Work } from "../work.ts";
 import { dials, isPost, once, playOnce } from "./dials.ts";
 import { refuse, type Asked } from "./listening.ts";
-import type { Serving, Session } from "./serving.ts";
+import type { Serving } from "./serving.ts";
+import type { Session } from "./session.ts";
 
 const RETURN_MS = 10_000;
 /** Beside the 35 s of the rule. */

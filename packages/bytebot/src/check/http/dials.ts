@@ -193,15 +193,20 @@ export const dialsChecks: Check[] = [
       if (hub.seen.some(({ path }) => path === "/elsewhere")) throw new Unmet("no request there", "GET /elsewhere");
     },
   ),
-  begins(
+  knocks("HTP-11", 401, "unauthorized"),
+  knocks("ERR-1", 403, "forbidden"),
+];
+
+function knocks(rule: string, status: number, code: string): Check {
+  return begins(
     {
-      rule: "HTP-11",
-      title: "Refused with 401 it does not knock on and on",
+      rule,
+      title: `Refused with ${status} it does not knock on and on`,
       fix: "end, or wait longer each time: after 20 wrong tokens in a minute there is 429 for everybody of that address",
     },
     async (hub) => {
       hub.play = (asked) => {
-        refuse(asked, 401, "unauthorized", "the token is wrong");
+        refuse(asked, status, code, "you are not let in");
         return true;
       };
       await hub.next("a request", () => true, COME_MS);
@@ -209,8 +214,8 @@ export const dialsChecks: Check[] = [
       if (hub.seen.length > MOST_WRONG)
         throw new Unmet(`${MOST_WRONG} requests in a minute at most`, `${hub.seen.length} in ${WATCH_MS / 1000} s`);
     },
-  ),
-];
+  );
+}
 
 export function told({ method, path }: Asked): string {
   return `${method} ${path}`;

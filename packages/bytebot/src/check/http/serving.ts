@@ -1,4 +1,3 @@
-import { randomUUID } from "node:crypto";
 import type { ServerResponse } from "node:http";
 import { setTimeout as pause } from "node:timers/promises";
 import type { Reached } from "../../app/reached.ts";
@@ -9,6 +8,7 @@ import { Unmet } from "../check.ts";
 import { acknowledge } from "../manners.ts";
 import { Trace, type Received } from "../trace.ts";
 import { answer, refuse, type Asked, type Listening } from "./listening.ts";
+import { Session } from "./session.ts";
 
 const HEARTBEAT_MS = 15_000;
 const SYNC_MS = 10_000;
@@ -19,17 +19,6 @@ const GRACE_MS = 200;
 const MOST_SEEN = 50_000;
 const MOST_BYTES = 128 * 1024 * 1024;
 const COUNT = /^\d{1,15}$/;
-
-/** One connection of the satellite's: its stream, and its inbox. */
-export interface Session {
-  id: string;
-  /** Each line of the stream, in order; a return goes on after so many. */
-  lines: string[];
-  written: number;
-  stream: ServerResponse | undefined;
-  batch: { number: number; answers: string } | undefined;
-  over: boolean;
-}
 
 /**
  * The Hub's side of a program that dials in, by hand: what it does by itself a Hub does, and a check may do it otherwise,
@@ -43,7 +32,7 @@ export class Serving implements Channel {
   readonly sessions: Session[] = [];
   /** A check's own answer to a request: true where it gave, or will give, one. */
   play: ((asked: Asked) => boolean) | undefined;
-  /** What the stream is answered with. */
+  /** Its stream is answered with text/event-stream. */
   sse = false;
   /** Nothing says that a quiet stream lives. */
   silent = false;
@@ -66,7 +55,7 @@ export class Serving implements Channel {
     this.token = listening.newToken();
     this.trace = trace;
     this.ear = ear;
-    this.heartbeat = setInterval(() => this.beat(), HEARTBEAT_MS);
+    this.heartbeat = setInterval(() => this.silent || this.session?.beat(), HEARTBEAT_MS);
     this.raw = { write: (...pieces) => this.write(pieces) };
   }
 
@@ -117,8 +106,7 @@ export class Serving implements Channel {
       return void (this.current.line = line);
     const { session } = this;
     if (!session) return;
-    session.lines.push(line);
-    this.flush(session);
+    session.send(line);
   }
 
   /** The next request that fits, of those that came and those that come. Throws Unmet where there is none within `ms`. */
@@ -148,20 +136,20 @@ export class Serving implements Channel {
     return this.session!.stream!;
   }
 
-  /** Breaks its stream: the socket ends without a word. What is in `half` is written before, and did not arrive. */
+  /** Breaks its stream: the socket is reset, or ends after `half` of a line. */
   async cut(half = ""): Promise<void> {
     const stream = await this.streaming();
-    if (half !== "") {
-      stream.write(half);
-      await pause(PAUSE_MS);
-    }
     this.session!.stream = undefined;
+    if (half === "") return void stream.socket?.resetAndDestroy();
+    stream.write(half);
+    // What a reset overtakes would not come at all.
+    await pause(PAUSE_MS);
     stream.destroy();
   }
 
   /** What follows is a request of a connection that nobody knows, as after a restart. */
   forget(): void {
-    for (const session of this.sessions) this.end(session);
+    for (const session of this.sessions) session.end();
   }
 
   /** It may be this program, which has not come yet. */
@@ -196,8 +184,8 @@ export class Serving implements Channel {
       return refuse(asked, 404, "not_found", "there is nothing at this path");
     if (!session) return refuse(asked, 404, "not_found", "no such connection: begin a new one with bb_sync");
     if (path === "/inbox") return this.inbox(asked, session);
-    if (method === "GET") return this.stream(asked, session);
-    this.end(session);
+    if (method === "GET") return session.open(asked, this.sse);
+    session.end();
     answer(asked, 200, "");
     if (!this.session) void this.close("it ended the connection");
   }
@@ -218,15 +206,8 @@ export class Serving implements Channel {
       this.ear.heard(received);
       return refuse(asked, 400, "not_synced", "bb_sync is the first event of a connection: post it alone");
     }
-    for (const old of this.sessions) this.end(old);
-    const session: Session = {
-      id: randomUUID(),
-      lines: [],
-      written: 0,
-      stream: undefined,
-      batch: undefined,
-      over: false,
-    };
+    this.forget();
+    const session = new Session();
     this.sessions.push(session);
     if (again) {
       // It connects again: no check has to say anything to that.
@@ -236,30 +217,6 @@ export class Serving implements Channel {
     this.ear.heard(received);
     // They should have waited; what is in them is heard all the same.
     for (const line of more) this.take(Buffer.from(line, "latin1"));
-  }
-
-  private stream(asked: Asked, session: Session): void {
-    const { response, headers } = asked;
-    const count = headers["bytebot-received"];
-    if (count !== undefined) {
-      if (Number(count) > session.written) {
-        this.end(session);
-        return refuse(asked, 404, "not_found", `only ${session.written} events were sent`);
-      }
-      session.written = Number(count);
-    }
-    session.stream?.destroy();
-    session.stream = response;
-    response.writeHead(200, {
-      "content-type": this.sse ? "text/event-stream" : "application/x-ndjson",
-      "cache-control": "no-cache, no-transform",
-      "x-accel-buffering": "no",
-    });
-    response.flushHeaders();
-    response.on("close", () => {
-      if (session.stream === response) session.stream = undefined;
-    });
-    this.flush(session);
   }
 
   private inbox(asked: Asked, session: Session): void {
@@ -296,31 +253,7 @@ export class Serving implements Channel {
       if (index > 0) await pause(PAUSE_MS);
       stream.write(piece);
     }
-    const { session } = this;
-    if (!session) return;
-    session.lines.push(Buffer.concat(pieces).toString());
-    session.written++;
-  }
-
-  private flush(session: Session): void {
-    const { stream } = session;
-    if (!stream) return;
-    let text = "";
-    for (; session.written < session.lines.length; session.written++) {
-      const line = session.lines[session.written]!;
-      text += this.sse ? `: a comment\nid: check:${session.written}\ndata: ${line}\n` : line;
-    }
-    if (text !== "") stream.write(text);
-  }
-
-  private beat(): void {
-    if (!this.silent) this.session?.stream?.write(this.sse ? ":\n\n" : "\n");
-  }
-
-  private end(session: Session): void {
-    session.over = true;
-    session.stream?.end();
-    session.stream = undefined;
+    this.session?.wrote(Buffer.concat(pieces).toString());
   }
 
   private async finish(reason: string): Promise<void> {
