@@ -11,7 +11,7 @@ import { checked, python, pythonServing } from "./checked.ts";
 
 const plain = join(import.meta.dirname, "../fixtures/python");
 const call = { name: "create-user-file", input: { path: "a.txt", content: "x" } };
-const timeout = 120_000;
+const timeout = 180_000;
 /** A stream that has nothing to say is listened to for 15 s, or left silent for 35: most of the time goes by in waiting. */
 const concurrency = 7;
 
