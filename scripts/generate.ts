@@ -8,6 +8,7 @@ import { dirname, join } from "node:path";
 import { isDeepStrictEqual, parseArgs } from "node:util";
 import { z } from "zod";
 // The sources, not dist: what is generated never depends on whether something was built.
+import type { Check } from "../packages/bytebot/src/check/check.ts";
 import { checks } from "../packages/bytebot/src/check/table.ts";
 import { AppFile } from "../packages/bytebot/src/resolve/appfile.ts";
 import { Manifest } from "../packages/bytebot/src/resolve/manifest.ts";
@@ -63,12 +64,16 @@ function fileSchema(title: string, schema: z.ZodType): object {
 
 /** The spec, with the rules of each kind that the checks cover between its two marks. */
 function withChecks(spec: string): string {
-  const every = rulesOf((kinds) => kinds.length === wire.kinds.length);
+  const every = rulesOf(({ kinds, over }) => kinds.length === wire.kinds.length && !isHttp(over));
   const own = wire.kinds.map((kind) => {
-    const rules = rulesOf((kinds) => kinds.includes(kind)).filter((rule) => !every.includes(rule));
-    return `- \`${kind}\`: ${rules.join(", ")}`;
+    const rules = rulesOf(({ kinds, over }) => kinds.includes(kind) && !isHttp(over));
+    return `- \`${kind}\`: ${rules.filter((rule) => !every.includes(rule)).join(", ")}`;
   });
-  return withList(spec, "checks", [`- every kind: ${every.join(", ")}`, ...own]);
+  const overHttp = [
+    `- what serves HTTP: ${rulesOf(({ over }) => over === "serves").join(", ")}`,
+    `- what dials in: ${rulesOf(({ over }) => over === "dials").join(", ")}`,
+  ];
+  return withList(spec, "checks", [`- every kind: ${every.join(", ")}`, ...own, ...overHttp]);
 }
 
 /** The text with these lines between its two marks. Throws where it has lost them. */
@@ -80,8 +85,12 @@ function withList(text: string, what: string, lines: string[]): string {
   return `${text.slice(0, start)}${head}\n${lines.join("\n")}\n\n${text.slice(end)}`;
 }
 
-function rulesOf(of: (kinds: readonly wire.Kind[]) => boolean): string[] {
-  const rules = new Set(checks.filter(({ kinds }) => of(kinds)).map(({ rule }) => rule));
+function isHttp(over: Check["over"]): boolean {
+  return over === "serves" || over === "dials";
+}
+
+function rulesOf(of: (check: Check) => boolean): string[] {
+  const rules = new Set(checks.filter(of).map(({ rule }) => rule));
   return [...rules].toSorted((a, b) => a.localeCompare(b, "en", { numeric: true }));
 }
 

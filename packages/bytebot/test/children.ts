@@ -11,6 +11,8 @@ const LEAVE_MS = 5000;
 /** Python satellites that a test starts itself, as whoever runs them on another machine does; ended with it. */
 export class Children implements AsyncDisposable {
   private readonly children: ChildProcess[] = [];
+  /** They serve one Hub after the other, until they are told to stop. */
+  private readonly serving: ChildProcess[] = [];
   private readonly hear: (line: string) => void;
 
   /** `hear`: each line of their stderr, after the child's name and a colon. */
@@ -32,7 +34,10 @@ export class Children implements AsyncDisposable {
     createInterface({ input: child.stderr }).on("line", (line) => {
       const [, where] = LISTENING.exec(line) ?? [];
       if (where === undefined) this.hear(`${name}: ${line}`);
-      else url.resolve(where);
+      else {
+        this.serving.push(child);
+        url.resolve(where);
+      }
     });
     return { url: url.promise, child };
   }
@@ -40,6 +45,7 @@ export class Children implements AsyncDisposable {
   async [Symbol.asyncDispose](): Promise<void> {
     const running = this.children.filter(({ exitCode, signalCode }) => exitCode === null && signalCode === null);
     const ended = Promise.all(running.map((child) => once(child, "close")));
+    for (const child of this.serving) child.kill();
     const stuck = setTimeout(() => {
       for (const child of running) child.kill("SIGKILL");
     }, LEAVE_MS);

@@ -61,7 +61,11 @@ function process(
     ...is,
     restartable: is.kind !== "ui",
     connect: child({ ...program, onStderr: options.print }),
-    start: (signal, onStderr) => startChild({ ...program, onStderr }, signal),
+    start: (signal, onStderr, { env: more, graceMs } = {}) =>
+      startChild(
+        { ...program, env: { ...env, ...more }, onStderr, ...(graceMs === undefined ? {} : { graceMs }) },
+        signal,
+      ),
   };
 }
 

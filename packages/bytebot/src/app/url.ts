@@ -43,7 +43,7 @@ export function dialed(
     await link.open(signal);
     return link;
   };
-  return { ...is, restartable: true, remote: true, connect };
+  return { ...is, restartable: true, remote: true, http: { stream, inbox, token }, connect };
 }
 
 async function manifestAt(url: URL, credentials: Credentials): Promise<Manifest | undefined> {

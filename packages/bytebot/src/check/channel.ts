@@ -2,6 +2,9 @@ import { setTimeout } from "node:timers/promises";
 import type { Reached } from "../app/reached.ts";
 import type { ChildStreams } from "../transport/index.ts";
 import { BytebotError, encode, Framer, wide, type Event, type Line } from "../wire/index.ts";
+import { Dialing } from "./http/dialing.ts";
+import type { Listening } from "./http/listening.ts";
+import { Serving } from "./http/serving.ts";
 import type { Received, Trace } from "./trace.ts";
 
 /** Without a pause pieces may be joined on their way. */
@@ -10,17 +13,17 @@ const PAUSE_MS = 50;
 /** One connection to the component, from the Hub's side, and all that crossed it. */
 export interface Channel {
   send(event: Event): void;
-  /** The bytes of a process, where it is one. */
+  /** The bytes beneath, where there are any. */
   raw?: Raw;
+  /** A process on stdio. */
+  process?: { endInput(): void; exited: Promise<unknown> };
   /** Ends it and all that was started for it; resolves when nothing is left. */
   close(reason: string): Promise<void>;
 }
 
 export interface Raw {
-  /** Resolves when the pipe has taken them, one piece after the other, with a pause in which they are read. */
+  /** Resolves when they have left, one piece after the other, with a pause in which they are read. */
   write(...pieces: Uint8Array[]): Promise<void>;
-  endInput(): void;
-  exited: Promise<unknown>;
 }
 
 /** What the channel tells: each line or event that came, and the end. */
@@ -29,9 +32,25 @@ export interface Ear {
   closed(reason: string): void;
 }
 
+/** A component, and where a program that dials in finds its Hub. */
+export interface Tested extends Reached {
+  listening?: Listening;
+}
+
+/** How it is reached. */
+export type Way = "stdio" | "serves" | "dials" | "inproc";
+
+export function wayOf({ start, http, listening }: Tested): Way {
+  if (start) return listening ? "dials" : "stdio";
+  return http ? "serves" : "inproc";
+}
+
 /** Rejects with BytebotError where the component cannot be reached at all. */
-export function openChannel(reached: Reached, trace: Trace, ear: Ear, signal: AbortSignal): Promise<Channel> {
-  return reached.start ? overBytes(reached.start, trace, ear, signal) : overLink(reached, trace, ear, signal);
+export function openChannel(reached: Tested, trace: Trace, ear: Ear, signal: AbortSignal): Promise<Channel> {
+  const { start, http, listening } = reached;
+  if (start && listening) return Serving.open(start, listening, trace, ear, signal);
+  if (start) return overBytes(start, trace, ear, signal);
+  return http ? Dialing.open(http, trace, ear, signal) : overLink(reached, trace, ear, signal);
 }
 
 /** A process: its own bytes, so that how lines are cut and ended is seen and said here. */
@@ -70,11 +89,12 @@ async function overBytes(
       if (writable.writable) writable.write(encode(event));
     },
     raw: rawOf(streams, trace),
+    process: { endInput: () => writable.end(), exited: streams.exited },
     close: () => streams.end(),
   };
 }
 
-function rawOf({ writable, exited }: ChildStreams, trace: Trace): Raw {
+function rawOf({ writable }: ChildStreams, trace: Trace): Raw {
   return {
     write: async (...pieces) => {
       trace.sentBytes(Buffer.concat(pieces));
@@ -83,8 +103,6 @@ function rawOf({ writable, exited }: ChildStreams, trace: Trace): Raw {
         if (writable.writable) await new Promise<void>((resolve) => writable.write(piece, () => resolve()));
       }
     },
-    endInput: () => writable.end(),
-    exited,
   };
 }
 

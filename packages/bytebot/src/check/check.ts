@@ -1,4 +1,5 @@
 import type { Kind } from "../wire/index.ts";
+import type { Way } from "./channel.ts";
 import type { Line } from "./trace.ts";
 import type { Stage } from "./stage.ts";
 
@@ -11,8 +12,10 @@ export interface Check {
   kinds: readonly Kind[];
   /** A SHOULD that is not met is a warning. */
   level?: "SHOULD";
-  /** It needs the bytes of a process of its own: a child over stdio. */
+  /** It needs the bytes beneath the events: seen over stdio and HTTP. */
   bytes?: true;
+  /** It is about one way of being reached; of what is reached otherwise it is left out. */
+  over?: Way;
   /** A gate runs before all others; where one is not passed, the checks that need it are not applicable. */
   gate?: Gate;
   needs?: Gate;

@@ -75,7 +75,7 @@ export const connectionChecks: Check[] = [
   {
     rule: "CON-8",
     title: "It exits within 1 s when stdin ends",
-    bytes: true,
+    over: "stdio",
     kinds,
     needs: "handshake",
     fix: END,
@@ -88,7 +88,7 @@ export const connectionChecks: Check[] = [
   {
     rule: "CON-8",
     title: "It exits within 1 s when stdin ends in the middle of its work",
-    bytes: true,
+    over: "stdio",
     kinds: ["context", "infer", "toolsource"],
     needs: "handshake",
     fix: END,
@@ -102,7 +102,7 @@ export const connectionChecks: Check[] = [
   {
     rule: "CON-5",
     title: "It ends when its bb_sync is refused and the stream ends",
-    bytes: true,
+    over: "stdio",
     kinds,
     needs: "handshake",
     fix: "do not wait for bb_sync_ack after bb_error, bb_bye or the end of stdin",
@@ -144,11 +144,11 @@ export async function goesOn(stage: Stage, send: (peer: Peer) => void): Promise<
 
 /** Ends its input, and sees that the process ends by itself. */
 export async function exits(peer: Peer): Promise<void> {
-  const { raw } = peer;
-  raw.endInput();
+  const { process } = peer;
+  process.endInput();
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<"late">((resolve) => (timer = setTimeout(() => resolve("late"), EXIT_MS)));
-  const end = await Promise.race([raw.exited, late]);
+  const end = await Promise.race([process.exited, late]);
   clearTimeout(timer);
   if (end === "late")
     throw new Unmet(

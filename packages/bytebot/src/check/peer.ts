@@ -1,7 +1,8 @@
-import type { Reached } from "../app/reached.ts";
 import type { Event } from "../wire/index.ts";
-import { openChannel, type Channel, type Ear, type Raw } from "./channel.ts";
+import { openChannel, type Channel, type Ear, type Raw, type Tested } from "./channel.ts";
 import { Inapplicable, Unmet } from "./check.ts";
+import { Dialing } from "./http/dialing.ts";
+import { Serving } from "./http/serving.ts";
 import { answersTo } from "./manners.ts";
 import { Trace, type Received } from "./trace.ts";
 
@@ -31,7 +32,7 @@ export class Peer implements Ear {
   /** What waits for a text that is being written. */
   private held: Event[] | undefined;
 
-  static async open(reached: Reached, signal: AbortSignal): Promise<Peer> {
+  static async open(reached: Tested, signal: AbortSignal): Promise<Peer> {
     const peer = new Peer();
     peer.channel = await openChannel(reached, peer.trace, peer, signal);
     return peer;
@@ -49,7 +50,29 @@ export class Peer implements Ear {
   /** The bytes beneath. Throws Inapplicable where the transport has none of its own. */
   get raw(): Raw {
     if (this.channel.raw) return this.channel.raw;
-    throw new Inapplicable("its transport carries no bytes of its own: this is seen over stdio");
+    throw new Inapplicable("its transport carries no bytes of its own: this is seen over stdio or HTTP");
+  }
+
+  get hasBytes(): boolean {
+    return this.channel.raw !== undefined;
+  }
+
+  /** The process on stdio. Throws Inapplicable where it is reached otherwise. */
+  get process(): NonNullable<Channel["process"]> {
+    if (this.channel.process) return this.channel.process;
+    throw new Inapplicable("this is seen over stdio alone");
+  }
+
+  /** The connection to what serves HTTP. */
+  get dialing(): Dialing {
+    if (this.channel instanceof Dialing) return this.channel;
+    throw new Inapplicable("this is seen of what serves HTTP");
+  }
+
+  /** The connection of what dials in. */
+  get serving(): Serving {
+    if (this.channel instanceof Serving) return this.channel;
+    throw new Inapplicable("this is seen of what dials in");
   }
 
   /** Pieces of text as they are, their newlines in them; meanwhile nothing else is sent. */

@@ -81,7 +81,7 @@ export const readingChecks: Check[] = [
   {
     rule: "FRM-2",
     title: "A last line without its 0x0A counts when the stream ends",
-    bytes: true,
+    over: "stdio",
     kinds,
     needs: "pong",
     fix: "when stdin ends, read what is left over as a line, answer, then exit",
@@ -89,7 +89,7 @@ export const readingChecks: Check[] = [
       const peer = await stage.attach();
       const question = await stage.question(peer);
       await peer.write(encode(question.event).trimEnd());
-      peer.raw.endInput();
+      peer.process.endInput();
       await stage.answer(peer, question, stage.questionMs());
     },
   },

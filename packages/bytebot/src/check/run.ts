@@ -1,5 +1,5 @@
-import type { Reached } from "../app/reached.ts";
 import { BytebotError } from "../wire/index.ts";
+import { wayOf, type Tested } from "./channel.ts";
 import { Inapplicable, Unmet, type Check, type Outcome } from "./check.ts";
 import { Stage, type Subject } from "./stage.ts";
 import { checks } from "./table.ts";
@@ -27,7 +27,7 @@ export interface RunOptions {
  * Runs the checks of the component's kind, each on connections of its own, and yields their outcomes in the table's
  * order. Throws BytebotError where the component cannot be reached at all. Nothing of it runs when this has returned.
  */
-export async function* run(reached: Reached, options: RunOptions): AsyncGenerator<Outcome> {
+export async function* run(reached: Tested, options: RunOptions): AsyncGenerator<Outcome> {
   const leaving = new AbortController();
   const signal = AbortSignal.any([options.signal, leaving.signal]);
   const { timeoutMs, rules, call } = options;
@@ -35,7 +35,12 @@ export async function* run(reached: Reached, options: RunOptions): AsyncGenerato
   if (kind === undefined)
     throw new BytebotError("invalid_params", `${reached.name} has no manifest that says its kind: say it with --kind`);
   const subject: Subject = { reached, kind, timeoutMs, call, shut: new Map(), tours: [] };
-  const mine = checks.filter((check) => check.kinds.includes(kind));
+  const way = wayOf(reached);
+  const ofKind = checks.filter((check) => check.kinds.includes(kind));
+  const here = ofKind.filter(({ over }) => over === undefined || over === way);
+  // A rule that was asked for by name is told of, also where nothing of it can be seen.
+  const unseen = (rules ?? []).filter((wanted) => !here.some(({ rule }) => rule === wanted));
+  const mine = ofKind.filter((check) => here.includes(check) || unseen.includes(check.rule));
   const wanted = (check: Check): boolean => rules === undefined || rules.includes(check.rule);
   const outcomes = new Map<Check, Promise<Outcome>>();
   for (const gate of mine.filter((check) => check.gate)) {
@@ -92,13 +97,22 @@ async function perform(check: Check, subject: Subject, signal: AbortSignal): Pro
 }
 
 function blockedBy(check: Check, { shut, reached }: Subject): string | undefined {
-  if (check.bytes && !reached.start) return "this is seen over stdio alone, and it is reached otherwise";
+  const way = wayOf(reached);
+  if (check.over && check.over !== way) return `this is seen ${places[check.over]}, and it is reached otherwise`;
+  if (check.bytes && way === "inproc") return "this is seen of bytes, and it is reached in this process";
   for (const gate of ["handshake", check.needs] as const) {
     const rule = gate === undefined || check.gate === gate ? undefined : shut.get(gate);
     if (rule !== undefined) return `${missing[gate!]} (${rule})`;
   }
   return undefined;
 }
+
+const places = {
+  stdio: "over stdio alone",
+  serves: "of what serves HTTP",
+  dials: "of what dials in",
+  inproc: "in this process",
+};
 
 const missing = {
   handshake: "there is no handshake",

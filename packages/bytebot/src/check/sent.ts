@@ -84,9 +84,18 @@ export const sentChecks: Check[] = [
     "NaN and Infinity are no JSON (allow_nan=False in Python); send a large integer as text",
   ),
   broken("FRM-8", "Its names hold no NUL and no half character", "make ids of visible ASCII"),
+  sent(
+    {
+      rule: "FRM-8",
+      title: "No text it sends holds half a character: a surrogate pair is not cut in two",
+      bytes: true,
+      fix: "cut text between characters, not between UTF-16 units or bytes",
+    },
+    ({ half }) => (half ? "half a surrogate pair, which arrives as U+FFFD" : undefined),
+  ),
   {
     ...broken("FRM-11", "Its stdout carries events only", "print to stderr: in Python print(…, file=sys.stderr)"),
-    bytes: true,
+    over: "stdio",
   },
   broken("ENV-1", "Each event has an event_type", 'every object needs a text "event_type"'),
   sent(

@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
-import type { Reached } from "../app/reached.ts";
 import { as, BytebotError, type Event, type Kind, type Sync, type ToolRegister } from "../wire/index.ts";
+import type { Tested } from "./channel.ts";
 import { Inapplicable, Unmet, type Gate } from "./check.ts";
 import { acknowledge } from "./manners.ts";
 import { Peer } from "./peer.ts";
@@ -8,7 +8,7 @@ import { newId, toWork, type Say, type Work } from "./work.ts";
 
 /** The component under test, and what was found out of it. */
 export interface Subject {
-  reached: Reached;
+  reached: Tested;
   kind: Kind;
   /** Overrides every deadline of an answer, in milliseconds. */
   timeoutMs: number | undefined;

@@ -8,8 +8,8 @@ import { newId, NO_SUCH_TOOL, offered, type Work } from "./work.ts";
 /** A second for a busy machine beside that of the rule. */
 export const EXIT_MS = 2000;
 
-/** Text that shows whether it writes U+2028 as it must. */
-const SEPARATED = "first\u2028second \u{1F600}";
+/** Text that shows whether it writes U+2028 as it must, and where it cuts. */
+const SEPARATED = `first\u2028second ${"\u{1F600}".repeat(9)}`;
 
 /** The nth connection with an exchange of every kind, made when it is first asked for. */
 export function tourOf({ subject, signal }: Stage, n = 0): Promise<Peer> {
@@ -42,7 +42,7 @@ const steps: ((stage: Stage, peer: Peer) => Promise<void>)[] = [
   },
   async (_stage, peer) => {
     peer.send({ event_type: "bb_bye", reason: "the app ends" });
-    peer.raw.endInput();
+    peer.process.endInput();
     await peer.endsWithin(EXIT_MS);
   },
 ];

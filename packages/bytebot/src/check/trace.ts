@@ -18,6 +18,8 @@ export interface Received {
   bytes: number;
   /** U+2028 or U+2029, raw. */
   separator: boolean;
+  /** An escape of half a surrogate pair. */
+  half: boolean;
   /** The stream ended without its 0x0A. */
   unended: boolean;
 }
@@ -61,19 +63,20 @@ export class Trace {
       text: line.slice(0, KEPT_BYTES),
       bytes: line.length,
       separator: false,
+      half: false,
       unended: false,
     });
   }
 
   hearFault(fault: BytebotError): Received {
     const breaks = rules[fault.code] ?? "FRM-7";
-    return this.keep({ fault, breaks, text: "", bytes: 0, separator: false, unended: false });
+    return this.keep({ fault, breaks, text: "", bytes: 0, separator: false, half: false, unended: false });
   }
 
   hearLine(bytes: Uint8Array, unended: boolean): Received {
     const text = Buffer.from(bytes.subarray(0, KEPT_BYTES)).toString();
     const separator = SEPARATORS.some((raw) => Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).includes(raw));
-    const about = { text, bytes: bytes.length, separator, unended };
+    const about = { text, bytes: bytes.length, separator, half: hasHalf(bytes), unended };
     try {
       return this.keep({ event: decode(bytes, wide), ...about });
     } catch (error) {
@@ -103,6 +106,15 @@ export class Trace {
     if (this.lines.length > MOST_KEPT) this.lines = this.last();
   }
 }
+
+/** The two escapes of a surrogate pair stand together; a backslash that is escaped begins none. */
+function hasHalf(bytes: Uint8Array): boolean {
+  const all = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length);
+  if (!all.includes("\\ud") && !all.includes("\\uD")) return false;
+  return HALF.test(all.toString("latin1").replaceAll("\\\\", ""));
+}
+
+const HALF = /\\ud[89ab][0-9a-f]{2}(?!\\ud[c-f][0-9a-f]{2})|(?<!\\ud[89ab][0-9a-f]{2})\\ud[c-f][0-9a-f]{2}/i;
 
 /** Where a transport says no more than the code of what it refused. */
 const rules: Partial<Record<string, string>> = { too_large: "FRM-5", parse_error: "FRM-1" };

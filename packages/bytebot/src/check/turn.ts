@@ -24,6 +24,7 @@ export function turnAsSeen(scope: string, said = "ship it"): Event[] {
   const block = { type: "tool_use", id: call_id, name: "create-user-file", input: { path: "a.txt" }, alias: "toolu_1" };
   const tool = { index: 1, block_type: "tool_use" };
   const text = { index: 0, block_type: "text" };
+  const done = said === "ship it" ? "Done. " : said;
   return [
     { event_type: "user_event", id: newId("m"), type: "message", scope, text: said, from: "web", ...durable() },
     { event_type: "scope_state", state: "running", ...place, ts },
@@ -47,8 +48,8 @@ export function turnAsSeen(scope: string, said = "ship it"): Event[] {
       ...durable(),
     },
     // A text block may begin with its first delta.
-    chunk("block_delta", 1, { ...text, delta: "Done. " }),
-    { ...chunk("block_stop", 1, { index: 0, block: { type: "text", text: "Done. " } }), ...durable() },
+    chunk("block_delta", 1, { ...text, delta: done }),
+    { ...chunk("block_stop", 1, { index: 0, block: { type: "text", text: done } }), ...durable() },
     { event_type: "infer_chunk", kind: "loop_done", ...place, round: 1, stop_reason: "end_turn", ...durable() },
     { event_type: "scope_state", state: "idle", ...place, stop_reason: "end_turn", ts },
   ];
@@ -71,13 +72,13 @@ export function question(scope: string): Event & { id: string; options: string[]
 }
 
 /** What a telemetry gets: copies of what passes between others, each marked. None of it is meant for whoever reads it. */
-export function copies(scope: string): Event[] {
+export function copies(scope: string, said?: string): Event[] {
   const id = newId("r");
   const sync = (kind: Kind): Event => ({ event_type: "bb_sync", kind, from: kind });
   const events: Event[] = [
     sync("context"),
     sync("infer"),
-    ...turnAsSeen(scope),
+    ...turnAsSeen(scope, said),
     { event_type: "bb_context_render_request", id, scope, loop_id: newId("l"), round: 0, history_whole: true },
     { event_type: "bb_context_render_result", in_reply_to: id, scope, success: true },
     { event_type: "bb_infer_request", id: newId("i"), scope, loop_id: newId("l"), round: 0, attempt: 0, stream: true },

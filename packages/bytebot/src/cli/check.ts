@@ -1,20 +1,23 @@
 import { reach } from "../app/reach.ts";
-import type { Reached } from "../app/reached.ts";
-import { checks, run, summed, told, toldSummary, type Outcome } from "../check/index.ts";
+import { checks, Listening, run, summed, told, toldSummary, wayOf, type Outcome, type Tested } from "../check/index.ts";
 import { kinds, type Kind } from "../wire/index.ts";
 import { parse, type Command } from "./command.ts";
 import { isBytebotError, tell, UsageError } from "./errors.ts";
+import { toListen } from "./listen.ts";
 import { isUnread, printLine } from "./output.ts";
 import { Signals } from "./signals.ts";
 
 const help = `usage: bytebot check <component> [options]
        bytebot check --kind KIND [options] -- PROGRAM [ARGUMENT…]
+       bytebot check --listen [[HOST:]PORT] --kind KIND [options] -- PROGRAM [ARGUMENT…]
 
 Attaches a component as a Hub would, drives it through the rules of the wire that hold for its kind, and prints each rule
 with how it was kept: ok, FAIL with the lines that show it, warn for a SHOULD, n/a with the reason.
 
   component        a path, a package or a URL; or, after --, a program that speaks on stdio. To a URL goes BYTEBOT_TOKEN
   --kind KIND      what the program is, or what is behind a URL that does not say: ${kinds.join(", ")}
+  --listen [WHERE] the program dials in over HTTP: it finds the Hub's URL in BYTEBOT_HUB and its token in BYTEBOT_TOKEN.
+                   WHERE is a port, or HOST:PORT (default: a free port of 127.0.0.1)
   --opts JSON      the options an app would pass (BYTEBOT_OPTS)
   --env NAME       an environment variable it may read; may be repeated
   --rule ID        only the checks of this rule, as in FRM-3; may be repeated
@@ -29,6 +32,7 @@ exit codes: 0 every rule that could be checked is kept, 1 one is not, 2 it could
 
 const options = {
   kind: { type: "string" },
+  listen: { type: "string" },
   opts: { type: "string" },
   env: { type: "string", multiple: true },
   rule: { type: "string", multiple: true },
@@ -40,16 +44,20 @@ const options = {
 export const command: Command = {
   help,
   async run(args) {
-    const { values, positionals } = parse("check", args, options, Infinity);
+    const { values, positionals } = parse("check", withPort(args), options, Infinity);
     const component = toComponent(positionals, values.kind);
     const rules = values.rule?.map(toRule);
     const call = values.call === undefined ? undefined : toCall(values.call);
     const timeoutMs = values.timeout === undefined ? undefined : toMilliseconds(values.timeout);
     const opts = values.opts === undefined ? undefined : toOpts(values.opts);
+    const where = values.listen === undefined ? undefined : toListen("check", values.listen);
     const signals = new Signals();
+    let listening: Listening | undefined;
     try {
       const from = { ...component, opts, env: values.env };
-      const reached = await reach(from, { base: process.cwd(), print: (line) => process.stderr.write(`${line}\n`) });
+      const print = (line: string): void => void process.stderr.write(`${line}\n`);
+      const reached: Tested = await reach(from, { base: process.cwd(), print });
+      if (where) reached.listening = listening = await listenFor(reached, where);
       const going = { rules, call, timeoutMs, signal: signals.asked };
       return (await printed(reached, values.json === true, run(reached, going))) ? 0 : 1;
     } catch (error) {
@@ -57,13 +65,34 @@ export const command: Command = {
       tell(error);
       return 2;
     } finally {
+      await listening?.close();
       signals.close();
     }
   },
 };
 
-async function printed(reached: Reached, json: boolean, outcomes: AsyncIterable<Outcome>): Promise<boolean> {
-  const way = reached.start ? "over stdio" : reached.outcome ? "in this process" : "over HTTP";
+/** The port may be left out. */
+function withPort(args: readonly string[]): string[] {
+  const at = args.indexOf("--listen");
+  const end = args.indexOf("--");
+  if (at === -1 || (end !== -1 && at > end)) return [...args];
+  const next = args[at + 1];
+  const named = next !== undefined && /^(?:\[[^\]]+\]:|[^-:/][^:/]*:)?\d+$/.test(next);
+  return named ? [...args] : args.toSpliced(at + 1, 0, "0");
+}
+
+function listenFor({ start, name }: Tested, where: { host: string; port: number }): Promise<Listening> {
+  if (start) return Listening.open(where);
+  throw new UsageError(
+    "check",
+    `--listen needs a program that dials in, and ${name} is none: bytebot check --listen --kind ui -- python3 ui.py`,
+  );
+}
+
+const ways = { stdio: "over stdio", serves: "over HTTP", dials: "dialling in over HTTP", inproc: "in this process" };
+
+async function printed(reached: Tested, json: boolean, outcomes: AsyncIterable<Outcome>): Promise<boolean> {
+  const way = ways[wayOf(reached)];
   if (!json && reached.kind !== undefined) printLine(`${reached.name}, ${reached.kind}, ${way}\n`);
   const all: Outcome[] = [];
   for await (const outcome of outcomes) {

@@ -7,10 +7,10 @@ import { UsageError } from "./errors.ts";
 import { socketFolder } from "./socket.ts";
 
 /** `8080`, `0.0.0.0:8080` or `[::1]:8080`. Throws UsageError. */
-export function toListen(text: string): Listen {
+export function toListen(command: "run" | "check", text: string): Listen {
   const [, bracketed, plain, port] = /^(?:\[([^\]]+)\]:|([^:]+):)?(\d{1,5})$/.exec(text) ?? [];
   if (port === undefined || Number(port) > 65_535) {
-    throw new UsageError("run", `--listen ${JSON.stringify(text)} is no [host:]port, as in 8080 or 0.0.0.0:8080`);
+    throw new UsageError(command, `--listen ${JSON.stringify(text)} is no [host:]port, as in 8080 or 0.0.0.0:8080`);
   }
   return { host: bracketed ?? plain ?? "127.0.0.1", port: Number(port), tokens: [] };
 }

@@ -34,7 +34,7 @@ export const command: Command = {
       { json: { type: "boolean" }, socket: { type: "string" }, listen: { type: "string" }, ...keptOptions },
       1,
     );
-    const asked = values.listen === undefined ? undefined : toListen(values.listen);
+    const asked = values.listen === undefined ? undefined : toListen("run", values.listen);
     const { hub, listen: configured } = await loadApp(positionals[0], { report }, values);
     const where = asked ?? configured;
     const started = async (running: ByteBot) => {

@@ -1,4 +1,7 @@
 import assert from "node:assert/strict";
+import { once } from "node:events";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { test } from "node:test";
 import { Cli, folder, leftOf } from "./cli.ts";
@@ -78,6 +81,64 @@ test("what cannot be run at all is told in a sentence, with an exit code of its 
     assert.equal(err.trim().split("\n").length, 1, err);
   }
 });
+
+test("a program that dials in is told by its environment where its Hub is, and its token", { timeout }, async (t) => {
+  const args = ["check", "--listen", "--kind", "ui", "--rule", "HTP-2", "--rule", "HTP-7", "--json", "--", "python3"];
+  const good = new Cli(t, [...args, "ui.py"], { cwd });
+  assert.equal((await good.done).code, 0, good.out + good.err);
+  const states = good.lines().map(({ rule, state, summary }) => (summary ? "" : `${String(rule)} ${String(state)}`));
+  assert.deepEqual(states, ["HTP-2 passed", "HTP-7 passed", "HTP-7 passed", "HTP-7 passed", ""]);
+  const bad = await new Cli(t, [...args, "ui.py", "counts-blanks"], { cwd }).done;
+  assert.equal(bad.code, 1);
+  assert.match(
+    bad.out,
+    /"rule":"HTP-7".*"state":"failed","expected":"Bytebot-Received: \d+","got":"Bytebot-Received: \d+"/,
+  );
+});
+
+test("a program that comes without its token is told of", { timeout }, async (t) => {
+  const program = `fetch(process.env.BYTEBOT_HUB + "/inbox", { method: "POST", body: "{}" }).then(() => setTimeout(() => {}, 9000))`;
+  const args = ["check", "--listen", "--timeout", "2", "--kind", "ui", "--rule", "CON-2", "--", "node", "-e", program];
+  const { code, out } = await new Cli(t, args, { cwd }).done;
+  assert.equal(code, 1);
+  assert.match(out, /FAIL CON-2[^]*refused with 401, without BYTEBOT_TOKEN: POST \/inbox/);
+});
+
+test("--listen takes a port and a host, and says what is wrong with others", { timeout }, async (t) => {
+  const args = ["--kind", "ui", "--rule", "HTP-2", "--", "python3", "ui.py"];
+  const { code, out } = await new Cli(t, ["check", "--listen", "127.0.0.1:0", ...args], { cwd }).done;
+  assert.equal(code, 0, out);
+  assert.match(out, /^ui, ui, dialling in over HTTP\n\nok {3}HTP-2/);
+  for (const [wrong, says] of [
+    [["--listen=nowhere", ...args], /--listen "nowhere" is no \[host:\]port/],
+    [["--listen", "http://127.0.0.1:9", "--kind", "ui"], /--listen needs a program that dials in/],
+  ] as const) {
+    const { code: failed, err } = await new Cli(t, ["check", ...wrong], { cwd }).done;
+    assert.equal(failed, 2);
+    assert.match(err, says);
+  }
+});
+
+test("a check of a server that never answers can be stopped at once", { timeout }, async (t) => {
+  const asked = Promise.withResolvers<void>();
+  const server = createServer(() => asked.resolve());
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  t.after(() => server.closeAllConnections());
+  t.after(() => server.close());
+  const { port } = server.address() as AddressInfo;
+  const manifest = JSON.stringify({ schema_version: 1, kind: "ui", entry: entryAt(port) });
+  const there = await folder(t, { "bytebot.component.json": manifest });
+  const cli = new Cli(t, ["check", "."], { cwd: there });
+  await asked.promise;
+  cli.kill("SIGINT");
+  assert.equal((await cli.done).code, 2);
+});
+
+function entryAt(port: number): object {
+  const url = `http://127.0.0.1:${port}`;
+  return { type: "http", stream: `${url}/stream`, inbox: `${url}/inbox` };
+}
 
 test("a check that is stopped leaves nothing running", { timeout }, async (t) => {
   const mark = await folder(t);
