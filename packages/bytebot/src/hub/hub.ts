@@ -202,6 +202,7 @@ export class Hub {
         if (open.link) this.arrivals.add(id, open, event);
         else open.early.push(event);
       },
+      settled: () => open.inbox.settled(),
       fault: (error) => {
         if (++open.faults <= MAX_FAULTS_TOLD) this.report(`${open.offer.name}: ${error.message}`);
         const fault = { event_type: "bb_error", ...error.toWire(), from: open.offer.componentId, ts: this.clock.now() };

@@ -32,6 +32,10 @@ export class LateReceiver implements Receiver {
     this.held.push((receiver) => receiver.event(event));
   }
 
+  settled(): Promise<void> | undefined {
+    return this.receiver?.settled?.();
+  }
+
   fault(error: BytebotError): void {
     if (this.receiver) this.receiver.fault(error);
     else if (this.held.length < MAX_HELD) this.held.push((receiver) => receiver.fault(error));

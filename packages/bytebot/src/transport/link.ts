@@ -4,6 +4,8 @@ import type { BytebotError, Event, LineLimits } from "../wire/index.ts";
 export interface Receiver {
   /** A checked event (not yet validated against its schema). */
   event(event: Event): void;
+  /** Resolves when what it was given so far is accepted or refused; undefined: it is, as where this is left out. */
+  settled?(): Promise<void> | undefined;
   /** A line that was no event: too long, not JSON, not allowed. The link goes on. */
   fault(error: BytebotError): void;
   /** The link has ended: why. */

@@ -228,8 +228,9 @@ test("a reader goes on inside an entry, and an event's index beyond it is the wh
   const world = new World();
   const infer = await world.join("infer");
   const ui = await world.join("ui");
-  for (let n = 0; n < 5; n++) ui.link.send(message(`m${n}`));
-  await world.settle();
+  await ui.send(message("go"));
+  const content = ["one", "two", "three"].map((text) => ({ type: "text", text }));
+  await infer.send({ ...inferResult(infer.last("bb_infer_request")), content });
   const order = cursors(ui.got);
   const shared = order.findIndex((cursor, at) => cursor.split(".")[0] === order[at + 1]?.split(".")[0]);
   assert.ok(shared !== -1, `an entry of several events: ${order.join(" ")}`);

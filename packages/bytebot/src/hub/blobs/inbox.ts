@@ -29,6 +29,17 @@ export class Inbox {
     else this.state = "idle";
   }
 
+  /** Resolves when all that was added so far is done; undefined: it is. */
+  settled(): Promise<void> | undefined {
+    if (this.state === "idle") return undefined;
+    const { promise, resolve } = Promise.withResolvers<void>();
+    this.add(() => {
+      resolve();
+      return undefined;
+    });
+    return promise;
+  }
+
   private go(): void {
     while (this.next < this.list.length) {
       const work = this.list[this.next]!;

@@ -73,6 +73,22 @@ export class Post {
     this.answers[current.at] = encode({ event_type: "bb_ack", ...(name === undefined ? {} : { in_reply_to: name }) });
   }
 
+  /** The receiver takes the event when what came before it is done: until then it may still be refused. */
+  hold(event: Event, taken: Promise<void>): void {
+    const { current } = this;
+    this.current = undefined;
+    if (!current || current.later || this.answers[current.at] !== "") return;
+    const { at } = current;
+    const name = ackNameOf(event);
+    const key = nameOf(event) ?? `line ${at}`;
+    this.open++;
+    this.waiting.set(key, [...(this.waiting.get(key) ?? []), at]);
+    void taken.then(() => {
+      if (!this.waiting.get(key)?.includes(at)) return;
+      this.settleLater(key, encode({ event_type: "bb_ack", ...(name === undefined ? {} : { in_reply_to: name }) }));
+    });
+  }
+
   /** The line was no event, or was not taken. */
   failed(error: BytebotError): void {
     const { current } = this;

@@ -225,7 +225,9 @@ export class ServedLink implements Link {
     post?.begin(event, this.options.answersLater(event));
     try {
       this.receiver.event(event);
-      post?.done(event);
+      const taken = post && this.receiver.settled?.();
+      if (taken) post.hold(event, taken);
+      else post?.done(event);
     } catch (thrown) {
       const error = BytebotError.from(thrown);
       this.receiver.fault(error);
