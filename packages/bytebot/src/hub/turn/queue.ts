@@ -17,7 +17,7 @@ export class Queue<Item> {
   }
 
   get last(): Item | undefined {
-    return this.length > 0 ? this.items.at(-1) : undefined;
+    return this.length > 0 ? this.items[this.end - 1] : undefined;
   }
 
   push(item: Item): void {
