@@ -9,7 +9,8 @@ import type { Event } from "../../../src/wire/index.ts";
 const folder = mkdtempSync(join(tmpdir(), "bytebot-log-"));
 // One test is another user, who may look into it.
 chmodSync(folder, 0o711);
-after(() => rmSync(folder, { recursive: true, force: true }));
+// A log that was closed a moment ago may still be taking its last file away.
+after(() => rmSync(folder, { recursive: true, force: true, maxRetries: 20, retryDelay: 50 }));
 let files = 0;
 
 /** A path where there is no file, in a folder that goes with the tests. */
