@@ -109,13 +109,15 @@ interface Chunk {
 }
 
 /** A model by script: to a text that names tools it answers with two calls, then says that all is done. */
-export class Script {
+export class Script extends Watched {
   /** What it was shown last, by scope. */
   readonly shown = new Map<string, bb.Message[]>();
   /** Waited for before each answer's second word. */
   pause: () => Promise<void> = () => Promise.resolve();
 
-  /** Waited for before it is there. */
+  /** How often it has joined. */
+  synced = 0;
+  /** Waited for before it joins. */
   ready: () => Promise<void> = () => Promise.resolve();
 
   readonly main: bb.Main = async () => {
@@ -132,6 +134,8 @@ export class Script {
       reply.block({ type: "tool_use", name: "write", input: { at: 2 } });
       return { stop_reason: "tool_use" };
     });
+    this.synced++;
+    this.wake();
     await satellite.start();
   };
 

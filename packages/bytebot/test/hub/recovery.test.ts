@@ -124,6 +124,28 @@ test("what needs a context, an infer or a tool that is not back yet waits for it
   await world.end();
 });
 
+test("what is new after a restart waits for the infer too, also where nothing had been cut off (REC-4)", async () => {
+  const before = new World();
+  const infer = await before.join("infer");
+  await (await before.join("ui")).send(message("go"));
+  await infer.send(inferResult(infer.last("bb_infer_request")));
+  const log = await cutAfter(await before.entries(), Infinity);
+  await before.end();
+
+  const world = await restarted(log);
+  await goOn(world);
+  const ui = await world.join("ui");
+  await ui.send(message("and on"));
+  await world.pass(5000);
+  const back = await world.join("infer");
+  await back.send(inferResult(back.last("bb_infer_request")));
+  assert.deepEqual(
+    ends(ui.got).map(({ stop_reason }) => stop_reason),
+    ["end_turn"],
+  );
+  await world.end();
+});
+
 test("an infer that is not back in time ends the turn; one that is gets the tools that came back before it (REC-4)", async () => {
   const before = new World();
   await before.join("infer");
