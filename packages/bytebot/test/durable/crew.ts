@@ -164,6 +164,7 @@ export class Tools extends Watched {
         run: (_input, { scope, callId }) => {
           assert.ok(!this.settled.has(callId), `call ${callId} was answered, and is asked for again`);
           this.ran.push({ name, scope, callId });
+          this.wake();
           return this.result(name);
         },
       });

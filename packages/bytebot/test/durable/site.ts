@@ -26,7 +26,7 @@ export class Site {
   lives = 0;
   private port = 0;
   private readonly options: Partial<HubOptions>;
-  private readonly crew: { name: Name; main: bb.Main }[] = [];
+  private readonly crew = new Map<Name, bb.Main>();
   /** Ends who has dialled in to the Hub that is there. */
   private stop = new AbortController();
   private dialling: Promise<void>[] = [];
@@ -53,14 +53,36 @@ export class Site {
     this.stop.abort();
     this.stop = new AbortController();
     this.lives++;
-    for (const each of this.crew) this.connect(each);
+    for (const [name, main] of this.crew) this.connect(name, main);
     return this.hub;
   }
 
   /** Dials in, to this Hub and those after it. */
   dial(name: Name, main: bb.Main): void {
-    this.crew.push({ name, main });
-    this.connect({ name, main });
+    this.crew.set(name, main);
+    this.connect(name, main);
+  }
+
+  /** It has left, and does not dial the next Hub. */
+  leaves(name: Name): void {
+    this.crew.delete(name);
+  }
+
+  /** All that a UI is shown which joins now, up to where it is live. Rejects with the Hub's refusal. */
+  async look(resume: string | string[]): Promise<Event[]> {
+    const seen: Event[] = [];
+    const main: bb.Main = async () => {
+      const satellite = await bb.sync({ kind: "ui", resume });
+      satellite.on("*", (event) => void seen.push(event));
+      satellite.on("bb_live", () => satellite.close());
+      await satellite.start();
+    };
+    await bb.dialHttp(main, { url: this.url, token: "late-token" });
+    return seen;
+  }
+
+  get url(): string {
+    return `http://127.0.0.1:${this.port}`;
   }
 
   /** Nobody dials any more; the Hub has ended as its owner ends it. */
@@ -70,9 +92,8 @@ export class Site {
     await Promise.all(this.dialling);
   }
 
-  private connect({ name, main }: { name: Name; main: bb.Main }): void {
-    const url = `http://127.0.0.1:${this.port}`;
-    this.dialling.push(bb.dialHttp(main, { url, token: `${name}-token`, signal: this.stop.signal }));
+  private connect(name: Name, main: bb.Main): void {
+    this.dialling.push(bb.dialHttp(main, { url: this.url, token: `${name}-token`, signal: this.stop.signal }));
   }
 
   async entries(): Promise<(Entry & { cell: string })[]> {
