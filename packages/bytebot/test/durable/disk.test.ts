@@ -5,7 +5,7 @@ import { chmodSync, mkdirSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { openSqliteLog } from "../../src/log/index.ts";
-import { BytebotError } from "../../src/wire/index.ts";
+import type { BytebotError } from "../../src/wire/index.ts";
 import { appOf } from "../cli/apps.ts";
 import { folder } from "../cli/cli.ts";
 import { Person, Script, Tools } from "./crew.ts";
@@ -79,12 +79,12 @@ test(
     chmodSync(join(shut, "log.db"), 0o444);
     chmodSync(shut, 0o555);
     chmodSync(cwd, 0o755);
-    t.after(() => chmodSync(shut, 0o755));
     const user = process.getuid?.() === 0 ? { uid: NOBODY, gid: NOBODY } : {};
     const child = spawn(process.execPath, [MAIN, "run", "--db", join(shut, "log.db")], { cwd, stdio: "pipe", ...user });
     let err = "";
     child.stderr.setEncoding("utf8").on("data", (text: string) => (err += text));
     const [code] = (await once(child, "close")) as [number];
+    chmodSync(shut, 0o755);
     assert.equal(code, 1);
     assert.match(err, /^bytebot: the log \S+\/log\.db: [^\n]*(?:cannot be|right)[^\n]*\n$/);
   },

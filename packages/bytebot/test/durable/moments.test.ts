@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test, type TestContext } from "node:test";
-import { BytebotError, type Event } from "../../src/wire/index.ts";
+import type { Event } from "../../src/wire/index.ts";
 import { Person, Script, Tools } from "./crew.ts";
 import { Site } from "./site.ts";
 
@@ -43,7 +43,7 @@ for (const moment of ["unheard", "heard"] as const) {
       await person.say("u", "hello", "m_1");
       await person.until(() => person.text("u") === "all ", "the first word");
       await site.hub.dies(moment, 1);
-      const interrupted = person.satellite!.interrupt("u", "enough").catch(BytebotError.from);
+      const interrupted = person.satellite!.interrupt("u", "enough").catch((error: unknown) => error);
       await site.hub.ended;
       goOn();
       await site.up();
