@@ -229,7 +229,7 @@ export class Core {
     if (this.loaded.remove(conversation)) this.effect(undefined, { type: "unloaded", cell: conversation.cell });
   }
 
-  /** A conversation goes on that was cut off by a restart: infers and contexts may still be on their way. */
+  /** The Hub was restarted: infers and contexts may still be on their way. */
   comesBack(): void {
     this.awaited = this.now + this.limits.returnMs;
   }

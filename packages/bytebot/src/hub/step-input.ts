@@ -17,6 +17,8 @@ export type StepInput =
   | { type: "base"; cell: string }
   /** What the log has of a cell. */
   | { type: "restore"; conversations: readonly Conversation[] }
+  /** The log has something from before: so had the app components, which may still be on their way. */
+  | { type: "restarted" }
   /** Goes on with what was held, or ends it. */
   | { type: "resume"; scope: string; how: "resume" | "end" }
   | { type: "unload"; cell: string }

@@ -64,6 +64,8 @@ function begin(core: Core, input: StepInput): void {
       return snapshot(core, input.cell);
     case "restore":
       return restore(core, input.conversations);
+    case "restarted":
+      return core.comesBack();
     case "resume":
       return resumeWithin(core, input.scope, input.how);
     case "unload":

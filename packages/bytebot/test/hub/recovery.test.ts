@@ -109,15 +109,71 @@ test("what needs a context, an infer or a tool that is not back yet waits for it
   await goOn(world);
   await world.pass(5000);
   const context = await world.join("context");
-  await context.send({
-    event_type: "bb_context_render_result",
-    in_reply_to: context.last("bb_context_render_request")["id"],
-    success: true,
-  });
   await world.pass(5000);
+  assert.equal(context.all("bb_context_render_request").length, 0, "it is told who would answer");
+  const tools = await world.join("toolsource");
+  await tools.send(register("read"));
   const infer = await world.join("infer");
+  const asked = context.last("bb_context_render_request");
+  assert.deepEqual(
+    (asked["tools"] as { name: string }[]).map(({ name }) => name),
+    ["read"],
+  );
+  await context.send({ event_type: "bb_context_render_result", in_reply_to: asked["id"], success: true });
   await infer.send(inferResult(infer.last("bb_infer_request")));
   await world.end();
+});
+
+test("what is new after a restart waits for the infer too, also where nothing had been cut off (REC-4)", async () => {
+  const before = new World();
+  const infer = await before.join("infer");
+  await (await before.join("ui")).send(message("go"));
+  await infer.send(inferResult(infer.last("bb_infer_request")));
+  const log = await cutAfter(await before.entries(), Infinity);
+  await before.end();
+
+  const world = await restarted(log);
+  await goOn(world);
+  const ui = await world.join("ui");
+  await ui.send(message("and on"));
+  await world.pass(5000);
+  const back = await world.join("infer");
+  await back.send(inferResult(back.last("bb_infer_request")));
+  assert.deepEqual(
+    ends(ui.got).map(({ stop_reason }) => stop_reason),
+    ["end_turn"],
+  );
+  await world.end();
+});
+
+test("an infer that is not back in time ends the turn; one that is gets the tools that came back before it (REC-4)", async () => {
+  const before = new World();
+  await before.join("infer");
+  await (await before.join("ui")).send(message("go"));
+  const whole = await before.entries();
+  await before.hub.close();
+  for (const isBack of [true, false]) {
+    // The input alone was logged.
+    const world = await restarted(await cutAfter(whole, 1));
+    const ui = await world.join("ui");
+    await goOn(world);
+    const tools = await world.join("toolsource");
+    await tools.send(register("read"));
+    await world.pass(20_000);
+    if (isBack) {
+      const infer = await world.join("infer");
+      const asked = infer.last("bb_infer_request");
+      assert.deepEqual(
+        (asked["tools"] as { name: string }[]).map(({ name }) => name),
+        ["read"],
+      );
+      await infer.send(inferResult(asked));
+    } else {
+      await world.pass(20_000);
+      assert.match(JSON.stringify(ends(ui.got)), /the infer was lost and is not back within 30 s/);
+    }
+    await world.end();
+  }
 });
 
 test("a call that was allowed waits for its tool to be back, not for ever (REC-4, REC-5)", async () => {

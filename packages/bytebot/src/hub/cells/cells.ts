@@ -18,7 +18,8 @@ import { joinsLast } from "./deltas.ts";
 
 /** Well under an entry's limit, so that what is joined always fits. */
 const JOIN_BYTES = 128 * 1024;
-const UNAVAILABLE_MS = 30_000;
+/** How long it is tried again, in milliseconds: whoever waits for its answer waits longer than that, and so hears why. */
+const UNAVAILABLE_MS = 20_000;
 /** Events and batches that are carried out in one turn of the event loop, about. */
 const SLICE = 512;
 

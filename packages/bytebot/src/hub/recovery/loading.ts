@@ -7,7 +7,7 @@ import type { ConnectionId } from "../effects.ts";
 import { mayTouch } from "../grants.ts";
 import type { Asker, Conversation } from "../state.ts";
 import type { StepInput } from "../step-input.ts";
-import { MAX_ENTRY_EVENTS, type EventLog } from "../../log/index.ts";
+import { MAX_ENTRY_EVENTS, orderOf, type EventLog } from "../../log/index.ts";
 import type { Clock } from "../timers.ts";
 import { Recall } from "./recall.ts";
 
@@ -66,6 +66,7 @@ export class Loading {
   /** What was held goes on, or ends, or waits; so does what is read from here on. */
   goOn(): void {
     this.state = "open";
+    if (orderOf(this.options.log.end) > 0) this.options.input({ type: "restarted" });
     this.resume("*");
   }
 

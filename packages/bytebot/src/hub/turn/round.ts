@@ -42,9 +42,17 @@ export function render(core: Core, conversation: Conversation, turn: Turn): bool
   return true;
 }
 
-/** The context of this app is not there yet, after a restart of the Hub. */
+/** This app has a context, and it is not there. */
+export function lacksContext(core: Core, scope: string): boolean {
+  return isExpected(core, scope) && !serving(core, "context", scope);
+}
+
+/**
+ * Whoever a round needs first is not there yet, after a restart of the Hub. What the round is to send is decided only when
+ * they are: tools that come back before them are offered.
+ */
 export function isAwaited(core: Core, scope: string): boolean {
-  return core.isAwaiting && isExpected(core, scope) && !serving(core, "context", scope);
+  return core.isAwaiting && (lacksContext(core, scope) || !serving(core, "infer", scope));
 }
 
 /** Is a context of the app's for this scope, so that nothing else serves in its place? */

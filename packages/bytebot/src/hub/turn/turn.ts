@@ -13,7 +13,7 @@ import { newTurn } from "../conversation.ts";
 import type { Core } from "../core.ts";
 import { mustFit, weigh } from "./fit.ts";
 import { addAssistant, addResults, addUser, copyMessages } from "./history.ts";
-import { chooseInfer, isAwaited, plainRound, render, renderedRound } from "./round.ts";
+import { chooseInfer, isAwaited, lacksContext, plainRound, render, renderedRound } from "./round.ts";
 import { reply } from "../seen.ts";
 import { originOf, toInfer } from "./shape.ts";
 import type { Asker, Conversation, Input, Phase, Round, Synced, Tool, Turn } from "../state.ts";
@@ -36,6 +36,7 @@ export function start(core: Core, conversation: Conversation, input: Input): voi
 export function nextRound(core: Core, conversation: Conversation, turn: Turn): void {
   for (const steer of turn.steers.splice(0)) addUser(conversation.messages, steer.content);
   turn.attempt = 0;
+  turn.current = undefined;
   attempt(core, conversation, turn, () => ask(core, conversation, turn));
 }
 
@@ -241,7 +242,7 @@ export function notBack(core: Core, scope: string): void {
   const conversation = core.conversations.get(scope);
   const turn = conversation?.turn;
   if (!conversation || turn?.phase.step !== "waiting") return;
-  const who = turn.current ? "infer" : "context";
+  const who = !turn.current && lacksContext(core, scope) ? "context" : "infer";
   const message = `the ${who} was lost and is not back within ${core.limits.returnMs / 1000} s`;
   finish(core, conversation, turn, "error", { code: "unavailable", message, retryable: true });
 }
