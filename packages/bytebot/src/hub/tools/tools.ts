@@ -75,7 +75,7 @@ function conflict(component: string, name: string, why: string): BytebotError {
   );
 }
 
-function hashOf(definition: ToolDefinition): string {
+export function hashOf(definition: ToolDefinition): string {
   const { name, description, input_schema, annotations } = definition;
   return createHash("sha256").update(canonical({ name, description, input_schema, annotations })).digest("hex");
 }
