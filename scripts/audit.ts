@@ -31,7 +31,13 @@ registerHooks({
   },
 });
 
-Object.assign(globalThis, { [Symbol.for("bytebot.audit")]: audit });
+Object.assign(globalThis, { [Symbol.for("bytebot.audit")]: audit, [Symbol.for("bytebot.killed")]: killed });
+
+/** The simulation has killed it in the middle of something: it is never closed, and its log is its successor's. */
+function killed(hub: Audited): void {
+  open.delete(hub);
+  closed.add(hub);
+}
 
 function audit(Class: { prototype: Audited }): void {
   const { connect, close } = Class.prototype;

@@ -136,6 +136,8 @@ export interface HeldCall {
   refusal?: { status: "error" | "denied"; why: string };
   /** It was refused, and is in the log as such; what is missing is its result. */
   shown?: true;
+  /** It was told to stop. */
+  stopped?: true;
   /** It may run as soon as its tool is there. */
   goes?: true;
 }

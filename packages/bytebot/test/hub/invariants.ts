@@ -10,6 +10,8 @@ export interface CheckOptions {
   graceMs?: number;
   /** Where a cell's log refused an entry: what was open there at that position was given up, unlogged (rule LOG-4). */
   gaps?: ReadonlyMap<string, readonly number[]>;
+  /** After so many entries a Hub was killed: its deadlines are over. */
+  cuts?: readonly number[];
 }
 
 /**
@@ -18,7 +20,7 @@ export interface CheckOptions {
  * `Loops`.
  */
 export function checkLog(entries: readonly (Entry & { cell: string })[], options: CheckOptions = {}): void {
-  const { finished = true, graceMs = 1000, gaps = new Map<string, number[]>() } = options;
+  const { finished = true, graceMs = 1000, gaps = new Map<string, number[]>(), cuts = [] } = options;
   const positions = new Map<string, number>();
   const loops = new Loops(graceMs);
   const questions = new Questions();
@@ -28,7 +30,8 @@ export function checkLog(entries: readonly (Entry & { cell: string })[], options
     loops.giveUp(cell);
     questions.giveUp(cell);
   };
-  for (const { cell, pos, events } of entries) {
+  for (const [index, { cell, pos, events }] of entries.entries()) {
+    if (cuts.includes(index)) loops.cutOff();
     const before = positions.get(cell) ?? 0;
     assert.ok(pos > before, `positions rise in cell ${cell}`);
     giveUp(cell, before, pos);
@@ -103,7 +106,7 @@ export class Questions {
       // Given up with its log, its end is logged when that is there again.
       assert.ok([undefined, "given up"].includes(question.outcome), `question ${id} was resolved once`);
       assert.equal(scope, question.scope, `question ${id} ends where it was asked`);
-      question.outcome = String(event["outcome"]);
+      question.outcome = event["choice"] === "deny" ? "denied" : String(event["outcome"]);
     }
   }
 

@@ -41,6 +41,8 @@ export class Loops {
   /** Scopes in which something that stops a loop was logged since the last loop's end. */
   private readonly stopped = new Set<string>();
   private readonly scopes = new Set<string>();
+  /** Since the last interrupt that reached a scope: inputs whose loop has not begun. */
+  private readonly since = new Map<string, number>();
 
   constructor(graceMs: number) {
     this.graceMs = graceMs;
@@ -53,6 +55,7 @@ export class Loops {
     switch (event.event_type) {
       case "user_event":
         if (event["mode"] === "replace") this.stopped.add(scope);
+        this.since.set(scope, (this.since.get(scope) ?? Infinity) + 1);
         return;
       case "interrupt":
         return this.interrupt(scope, Number(event["ts"]));
@@ -76,6 +79,13 @@ export class Loops {
       if (cellOf(each.scope) !== cell || each.state !== "open") continue;
       each.state = "given_up";
       each.due = Infinity;
+    }
+  }
+
+  /** The Hub was killed: what was told to stop ends when the next one goes on. */
+  cutOff(): void {
+    for (const each of [...this.loops.values(), ...this.calls.values()]) {
+      if (each.due !== Infinity) each.due = Number.MAX_VALUE;
     }
   }
 
@@ -106,7 +116,11 @@ export class Loops {
   private interrupt(scope: string, ts: number): void {
     // It is logged in each cell that it reaches: of other cells it says nothing.
     const reached = (other: string): boolean => cellOf(other) === cellOf(scope) && encloses(scope, other);
-    for (const other of this.scopes) if (reached(other)) this.stopped.add(other);
+    for (const other of this.scopes) {
+      if (!reached(other)) continue;
+      this.stopped.add(other);
+      this.since.set(other, 0);
+    }
     for (const each of [...this.loops.values(), ...this.calls.values()]) {
       if (each.state === "open" && reached(each.scope)) each.due = Math.min(each.due, ts + this.graceMs);
     }
@@ -127,7 +141,12 @@ export class Loops {
       assert.deepEqual([round, attempt], [loop.round + 1, 0], `inference ${id} is of the next round`);
       assert.equal(loop.request.success, true, `round ${round} follows one that succeeded`);
       assert.deepEqual(loop.calls, loop.uses, `each call of round ${loop.round} has its block, in order`);
-    } else assert.deepEqual([round, attempt], [0, 0], `inference ${id} is the first of its loop`);
+    } else {
+      assert.deepEqual([round, attempt], [0, 0], `inference ${id} is the first of its loop`);
+      const since = this.since.get(loop.scope) ?? Infinity;
+      assert.ok(since > 0, `inference ${id} is for an input that came after the last interrupt`);
+      this.since.set(loop.scope, since - 1);
+    }
     Object.assign(loop, { round, attempt, uses: [], calls: [], n: -1 });
     loop.request = { id, state: "open", success: false };
   }

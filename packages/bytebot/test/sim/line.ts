@@ -20,8 +20,11 @@ export class Line implements Link {
   readonly buffered = 0;
   /** The scopes and kind that the Hub granted, once it has. */
   ack: Event | undefined;
-  /** cut: the satellite is gone; closing: the Hub has said its last word; either way the Hub's `closed` is still to come. */
-  state: "open" | "cut" | "closing" | "closed" = "open";
+  /**
+   * cut: the satellite is gone; closing: the Hub has said its last word; either way the Hub's `closed` is still to come.
+   * severed: the Hub is gone, and the satellite's `closed` is still to come.
+   */
+  state: "open" | "cut" | "closing" | "severed" | "closed" = "open";
   hub!: Receiver;
   private readonly stage: Stage;
   private readonly ears: Ears;
@@ -45,7 +48,8 @@ export class Line implements Link {
     if (sent.event_type === "bb_sync_ack") this.ack = sent;
     this.stage.sent(this, sent);
     this.lastToSatellite = this.deliver(this.lastToSatellite, () => {
-      if (this.state === "open" || this.state === "closing") this.ears.event(sent, this);
+      const arrives = this.state === "open" || this.state === "closing" || (this.state === "severed" && this.keeps);
+      if (arrives) this.ears.event(sent, this);
     });
   }
 
@@ -71,6 +75,18 @@ export class Line implements Link {
     this.state = "cut";
     this.keeps = this.stage.random.chance(0.5);
     this.stage.time.in(this.stage.latency(), () => this.end(reason));
+  }
+
+  /** The Hub was killed: what it had sent may still arrive, what was on its way to it does not. */
+  sever(): void {
+    if (this.state === "severed" || this.state === "closed") return;
+    this.state = "severed";
+    this.keeps = this.stage.random.chance(0.5);
+    this.stage.closed(this);
+    this.lastToSatellite = this.deliver(this.lastToSatellite, () => {
+      this.state = "closed";
+      this.ears.closed("the Hub was killed", this);
+    });
   }
 
   async close(reason: string): Promise<void> {
@@ -99,7 +115,7 @@ export class Line implements Link {
   }
 
   private end(reason: string): void {
-    if (this.state === "closed") return;
+    if (this.state === "severed" || this.state === "closed") return;
     this.state = "closed";
     this.stage.closed(this);
     this.hub.closed(reason);

@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto";
-import { BytebotError, reaches, type BlobBlock, type Event } from "../../src/wire/index.ts";
-import type { CellInfo, Entry, EventLog, NewEntry, Place, Pos } from "../../src/log/index.ts";
+import { BytebotError, type BlobBlock, type Event } from "../../src/wire/index.ts";
+import type { Entry, NewEntry, Place, Pos } from "../../src/log/index.ts";
+import type { Life } from "./life.ts";
 import type { Stage } from "./stage.ts";
 
 export type Kept = Entry & { cell: string };
@@ -17,25 +18,33 @@ export interface LogFaults {
   slowMs: number;
 }
 
-/** A log whose appends take time, fail, or leave open whether they failed, as the seed decides. */
-export class SimLog implements EventLog {
+/**
+ * A log whose appends take time, fail, or leave open whether they failed, as the seed decides. It outlives the Hubs that
+ * write to it: each has a `HubLog` of its own.
+ */
+export class SimLog {
+  /** All that was ever committed, what was trimmed too: for the checks. */
   readonly entries: Kept[] = [];
   /** Positions at which a cell's append was refused. */
   readonly gaps = new Map<string, number[]>();
-  private readonly kept = new Map<string, Kept[]>();
+  /** By cell, what is still there. */
+  readonly kept = new Map<string, Kept[]>();
+  /** By cell, the position below which it was trimmed. */
+  readonly bases = new Map<string, Pos>();
   private readonly ids = new Map<string, Kept>();
   private readonly blobs = new Map<string, Uint8Array>();
-  private readonly busy = new Set<string>();
+  /** By cell, what is on its way and not committed. */
+  private readonly under = new Map<string, () => void>();
   private readonly stage: Stage;
 
   constructor(stage: Stage) {
     this.stage = stage;
   }
 
-  append(cell: string, expected: Pos, entry: NewEntry): Promise<Place> {
+  append(cell: string, expected: Pos, entry: NewEntry, life: Life): Promise<Place> {
     const { time, random, faults } = this.stage;
-    if (this.busy.has(cell)) this.stage.fail(`cell ${cell} has two appends in flight (LOG-3)`);
-    this.busy.add(cell);
+    if (this.under.has(cell)) this.stage.fail(`cell ${cell} has two appends in flight (LOG-3)`);
+    this.under.set(cell, () => void this.commit(cell, expected, entry));
     const answer = Promise.withResolvers<Place>();
     const { lost, unavailable, refused, slowMs } = this.stage.quiet
       ? { ...faults, lost: 0, unavailable: 0, refused: 0 }
@@ -47,17 +56,21 @@ export class SimLog implements EventLog {
       [1000, "committed"],
     ] as const);
     const finish = (settle: () => void): void => {
-      this.busy.delete(cell);
+      this.under.delete(cell);
       settle();
     };
     time.in(random.below(slowMs + 1), () => {
+      if (life.isDead) return;
       try {
         if (what === "refused" && !this.ids.has(entry.id)) {
           this.gaps.set(cell, [...(this.gaps.get(cell) ?? []), this.position(cell)]);
+          life.gaps.add(cell);
           throw new BytebotError("unavailable", "disk full");
         }
         if (what !== "unavailable") {
           const { pos, cursor } = this.commit(cell, expected, entry);
+          this.under.delete(cell);
+          if (this.stage.diesAtCommit(entry)) return;
           // At once: appends are answered in the order of their commits, also those of different cells.
           if (what === "committed") return finish(() => answer.resolve({ pos, cursor }));
         }
@@ -69,52 +82,32 @@ export class SimLog implements EventLog {
     return answer.promise;
   }
 
-  async *read(cell: string, after: Pos): AsyncIterable<Entry> {
-    for (const entry of this.kept.get(cell) ?? []) if (entry.pos > after) yield copy(entry);
+  /** The Hub is dead: what was on its way is committed or is not, and nobody hears of it. */
+  cutOff(): void {
+    const under = [...this.under.values()];
+    this.under.clear();
+    for (const commit of under) if (this.stage.random.chance(0.5)) commit();
   }
 
-  async *readBack(cell: string, from?: string): AsyncIterable<Entry> {
-    const entries = this.kept.get(cell) ?? [];
-    const at = from === undefined ? entries.length - 1 : entries.findIndex(({ cursor }) => cursor === from);
-    if (from !== undefined && at === -1) throw new BytebotError("cursor_expired", `no entry "${from}" in cell ${cell}`);
-    for (const entry of entries.slice(0, at + 1).reverse()) yield copy(entry);
+  isAppending(cell: string): boolean {
+    return this.under.has(cell);
   }
 
   get end(): string {
     return `s:${this.entries.length}`;
   }
 
-  async *readAll(after: number, scopes: readonly string[]): AsyncIterable<Kept> {
-    for (let at = after; at < this.entries.length; at++) {
-      const entry = this.entries[at]!;
-      if (reaches(scopes, entry.cell)) yield copy(entry);
-    }
+  trim(cell: string, base: Pos): void {
+    const entries = this.kept.get(cell) ?? [];
+    const at = entries.findIndex((entry) => entry.pos === base && entry.base);
+    if (at === -1) throw new BytebotError("invalid_params", `cell "${cell}" has no base entry at ${base}`);
+    entries.splice(0, at);
+    this.bases.set(cell, base);
+    this.stage.tell("log", `${cell} is trimmed below ${base}`);
   }
 
-  async *tail(): AsyncIterable<Kept> {
-    for (const entry of this.entries) yield copy(entry);
-  }
-
-  async head(cell: string): Promise<Entry | undefined> {
-    const last = this.kept.get(cell)?.at(-1);
-    return last && copy(last);
-  }
-
-  async *unfinished(): AsyncIterable<string> {
-    for (const [cell, entries] of this.kept) if (entries.at(-1)!.open) yield cell;
-  }
-
-  async *cells(scopes: readonly string[]): AsyncIterable<CellInfo> {
-    for (const [cell, entries] of this.kept) {
-      if (!reaches(scopes, cell)) continue;
-      const { pos: head, at } = entries.at(-1)!;
-      const events = entries.reduce((sum, entry) => sum + entry.events.length, 0);
-      yield { cell, head, base: entries[0]!.pos, entries: entries.length, events, at };
-    }
-  }
-
-  trim(): Promise<void> {
-    return Promise.reject(new BytebotError("unavailable", "this log is not trimmed"));
+  isKept({ cell, pos }: Kept): boolean {
+    return pos >= (this.bases.get(cell) ?? 0);
   }
 
   async putBlob(cell: string, bytes: Uint8Array): Promise<BlobBlock> {
@@ -127,10 +120,6 @@ export class SimLog implements EventLog {
     const bytes = this.blobs.get(`${cell} ${ref}`);
     if (!bytes) throw new BytebotError("not_found", `no blob ${ref} in cell "${cell}"`);
     return bytes;
-  }
-
-  async close(): Promise<void> {
-    // Nothing is open.
   }
 
   position(cell: string): Pos {
@@ -167,8 +156,4 @@ export class SimLog implements EventLog {
     this.stage.committed(kept);
     return kept;
   }
-}
-
-function copy(entry: Kept): Kept {
-  return { ...entry, events: structuredClone(entry.events) as Event[] };
 }

@@ -3,7 +3,10 @@ import type { Event } from "../../src/wire/index.ts";
 import { castOf } from "./cast/cast.ts";
 import { UiActor } from "./cast/ui.ts";
 import { Answers } from "./checks/answers.ts";
+import { Approvals } from "./checks/approvals.ts";
 import { Effects } from "./checks/effects.ts";
+import { Memory } from "./checks/memory.ts";
+import { Once } from "./checks/once.ts";
 import { Provider } from "./checks/provider.ts";
 import { Reader } from "./checks/reader.ts";
 import { Rest } from "./checks/rest.ts";
@@ -27,18 +30,29 @@ export type Shrink = Partial<Pick<Settings, "moves" | "crash">>;
 
 /** Everything is over long before this; what is not, hangs. */
 const LONGEST_MS = 120_000;
-const ACTIVE_MS = 12_000;
 /** Of real time. */
 const CLOSE_MS = 10_000;
 
-export async function run(seed: number, shrink: Shrink = {}): Promise<Outcome> {
-  const stage = new Stage(seed, (random) => ({ ...settingsOf(random), ...shrink }));
-  const checks = [Wall, Effects, Reader, Provider, Answers, Transcript, Rest];
+/** easy: the Hub lives as long as the run; hard: it is killed again and again, and forgets what it may. */
+export type Mode = "easy" | "hard";
+
+export async function run(seed: number, mode: Mode = "easy", shrink: Shrink = {}): Promise<Outcome> {
+  const stage = new Stage(seed, (random) => ({
+    ...settingsOf(random),
+    ...(mode === "hard" ? hard(random) : {}),
+    ...shrink,
+  }));
+  const checks = [Wall, Effects, Reader, Provider, Answers, Once, Approvals, Transcript, Memory, Rest];
   stage.checks.push(...checks.map((Of) => new Of(stage)));
   const cast = castOf(stage);
   for (const actor of cast) stage.time.in(stage.random.below(20), () => actor.connect());
-  stage.time.in(ACTIVE_MS, () => (stage.quiet = true));
+  stage.time.in(stage.settings.activeMs, () => (stage.quiet = true));
   await rest(stage);
+  // Sometimes the last Hub is one that has seen nothing of all that was said.
+  if (stage.settings.hard && stage.failure === undefined && stage.random.chance(0.5)) {
+    stage.kill();
+    await rest(stage);
+  }
   // A last word in every conversation: it is taken at once, and the model is shown all that was said there.
   stage.calm = true;
   probe(
@@ -58,6 +72,7 @@ export async function run(seed: number, shrink: Shrink = {}): Promise<Outcome> {
 /** Until nothing moves, something is broken, or it takes too long. */
 async function rest(stage: Stage): Promise<void> {
   await stage.time.run(() => {
+    stage.tick();
     if (stage.time.elapsed > LONGEST_MS) stage.fail("it does not come to rest");
     return stage.failure !== undefined;
   });
@@ -76,7 +91,7 @@ async function end(stage: Stage): Promise<void> {
   const deadline = sleep(CLOSE_MS, "late", { signal: late.signal }).catch(() => "closed");
   if ((await Promise.race([closed, deadline])) === "late") stage.fail("the Hub does not close");
   late.abort();
-  if (stage.time.hubTimers > 0) stage.fail("a closed Hub left a timer");
+  if (stage.life.timers > 0) stage.fail("a closed Hub left a timer");
 }
 
 function probe(stage: Stage, people: readonly UiActor[]): void {
@@ -95,11 +110,35 @@ function settingsOf(random: Random): Settings {
     crash: random.pick([0, 0, 0.03, 0.1]),
     context: random.chance(0.7),
     moves: random.between(3, 10),
+    activeMs: 12_000,
+    hard: undefined,
     faults: random.weighted([
       [4, { lost: 0, unavailable: 0, refused: 0, slowMs: 0 }],
       [4, { lost: 0, unavailable: 0, refused: 0, slowMs: random.pick([50, 300]) }],
       [3, { lost: 0.05, unavailable: 0.05, refused: 0, slowMs: 20 }],
       [3, { lost: 0.02, unavailable: 0.02, refused: 0.03, slowMs: 10 }],
     ]),
+  };
+}
+
+/** The Hub dies too. No answer of the log is lost but with it: readers resume by the order in which commits are answered. */ function hard(
+  random: Random,
+): Partial<Settings> {
+  return {
+    moves: random.between(2, 6),
+    activeMs: 8000,
+    faults: random.weighted([
+      [4, { lost: 0, unavailable: 0, refused: 0, slowMs: random.pick([0, 50, 300]) }],
+      [1, { lost: 0, unavailable: 0.1, refused: 0, slowMs: 20 }],
+      [1, { lost: 0, unavailable: 0.04, refused: 0.03, slowMs: 10 }],
+    ]),
+    hard: {
+      every: random.pick([100, 300, 1000]),
+      atCommit: random.pick([0.002, 0.01, 0.03]),
+      downMs: random.pick([0, 100, 3000]),
+      readMs: random.pick([0, 0, 5, 100]),
+      idle: random.pick([1, 2, 3, 1000]),
+      retention: random.pick([3, 10, 40, 5000]),
+    },
   };
 }

@@ -7,8 +7,16 @@ import { sabotages } from "./sabotages.ts";
 const SEEDS = "400";
 
 /** Runs seeds in a process whose Hub lacks this rule; answers what it printed. */
-function seedsWithout(name: string): Promise<{ code: number; output: string }> {
-  const args = ["--import", "./sabotage.ts", "./main.ts", "--seeds", SEEDS, "--bare"];
+function seedsWithout(name: string, mode: "easy" | "hard"): Promise<{ code: number; output: string }> {
+  const args = [
+    "--import",
+    "./sabotage.ts",
+    "./main.ts",
+    "--seeds",
+    SEEDS,
+    "--bare",
+    ...(mode === "hard" ? ["--hard"] : []),
+  ];
   const options = { cwd: import.meta.dirname, env: { ...process.env, SABOTAGE: name }, timeout: 110_000 };
   return new Promise((resolve) => {
     execFile(process.execPath, args.map(local), options, (error, stdout, stderr) => {
@@ -22,9 +30,9 @@ function local(arg: string): string {
 }
 
 suite("a Hub without one of its rules fails a seed", { concurrency: 2 }, () => {
-  for (const { name } of sabotages) {
+  for (const { name, mode } of sabotages) {
     test(`without it: ${name}`, async () => {
-      const { code, output } = await seedsWithout(name);
+      const { code, output } = await seedsWithout(name, mode);
       assert.match(output, /^seed \d+ fails: /, `${SEEDS} seeds did not notice`);
       assert.equal(code, 1);
     });

@@ -1,3 +1,5 @@
+import { recovery } from "./sabotages-recovery.ts";
+
 /** One text of one file of `src` becomes another. */
 export interface Edit {
   file: string;
@@ -5,13 +7,13 @@ export interface Edit {
   replace: string;
 }
 
-/** One rule of the Hub's taken out; `and`: the second line of defence with it. The seeds have to notice. */
+/** One rule of the Hub's taken out; `and`: the second line of defence with it. The seeds of its mode have to notice. */
 export interface Sabotage extends Edit {
   name: string;
   and?: Edit;
 }
 
-export const sabotages: readonly Sabotage[] = [
+const easy: readonly Sabotage[] = [
   {
     name: "the wall: any connection may touch any scope (SCP-7)",
     file: "hub/grants.ts",
@@ -202,4 +204,9 @@ export const sabotages: readonly Sabotage[] = [
     find: "if (types && !types.has(event.event_type)) return;",
     replace: `if ((types && !types.has(event.event_type)) || (event["kind"] === "block_delta" && Number(event["n"]) % 10 === 3)) return;`,
   },
+];
+
+export const sabotages: readonly (Sabotage & { mode: "easy" | "hard" })[] = [
+  ...easy.map((sabotage) => ({ ...sabotage, mode: "easy" as const })),
+  ...recovery.map((sabotage) => ({ ...sabotage, mode: "hard" as const })),
 ];

@@ -1,7 +1,9 @@
-import { Hub, type CoreLimits, type Offer } from "../../src/hub/index.ts";
+import type { CoreLimits, Hub, Offer } from "../../src/hub/index.ts";
 import { tenantOf, type Event } from "../../src/wire/index.ts";
+import type { NewEntry } from "../../src/log/index.ts";
 import type { Check } from "./checks/check.ts";
 import { Gossip } from "./gossip.ts";
+import { Life, type Hard } from "./life.ts";
 import { Line, type Ears } from "./line.ts";
 import { SimLog, type Kept, type LogFaults } from "./log.ts";
 import { Random } from "./random.ts";
@@ -16,6 +18,10 @@ export interface Settings {
   context: boolean;
   /** How many things each UI does. */
   moves: number;
+  /** How long anybody begins anything, in milliseconds. */
+  activeMs: number;
+  /** Undefined: the Hub lives as long as the run. */
+  hard: Hard | undefined;
 }
 
 /** Short waits, so that a run of some seconds sees them all. Milliseconds. */
@@ -32,6 +38,11 @@ export const limits: Partial<CoreLimits> = {
   sameCalls: 2,
 };
 
+const killed = Symbol.for("bytebot.killed");
+
+/** What comes of these is often in the next entry. */
+const DECISIVE = new Set(["interrupt", "input_resolved"]);
+
 /**
  * One run: the real `Hub`, not a model of its runner, on a clock, a log and links that the seed decides. The runner is
  * where order is kept and effects are held until their commit, so a model of it would prove the model. What makes this
@@ -44,7 +55,10 @@ export class Stage {
   readonly time = new Time();
   readonly random: Random;
   readonly log: SimLog;
-  readonly hub: Hub;
+  /** The Hub of now. */
+  life: Life;
+  /** How many entries the log had when a Hub was killed. */
+  readonly cuts: number[] = [];
   readonly checks: Check[] = [];
   readonly gossip = new Gossip();
   readonly lines: Line[] = [];
@@ -57,23 +71,26 @@ export class Stage {
   /** The Hub is closing: nobody comes back. */
   over = false;
   private texts = 0;
+  private readonly ids: Random;
+  /** What decides when a Hub dies. */
+  private readonly fate: Random | undefined;
+  /** Things that may still happen before the next one does. */
+  private fuse = Infinity;
 
   constructor(seed: number, settings: (random: Random) => Settings) {
     this.seed = seed;
     this.random = new Random(seed);
     this.settings = settings(this.random);
     this.log = new SimLog(this);
-    const ids = this.fork();
-    this.hub = new Hub({
-      name: "sim",
-      version: "0",
-      log: this.log,
-      clock: this.time,
-      limits,
-      newId: (prefix) => `${prefix}_${ids.next().toString(36)}${ids.next().toString(36)}`,
-      report: (line) => this.reported(line),
-    });
-    if (this.settings.context) this.hub.expectContext("context", ["*"]);
+    this.ids = this.fork();
+    if (this.settings.hard) this.fate = this.fork();
+    this.life = new Life(this, this.ids, this.fate);
+    this.life.state = "up";
+    this.light();
+  }
+
+  get hub(): Hub {
+    return this.life.hub;
   }
 
   get faults(): LogFaults {
@@ -112,6 +129,48 @@ export class Stage {
     );
     connected.catch((error: unknown) => this.fail(`connect: ${String(error)}`));
     return line;
+  }
+
+  /** Something has happened: now and then it was the Hub's last. */
+  tick(): void {
+    if (!this.quiet && --this.fuse <= 0) this.kill();
+  }
+
+  /** Its death is between a commit and the log's answer; rather after what a person said of what is under way. */
+  diesAtCommit({ events }: NewEntry): boolean {
+    const { hard } = this.settings;
+    if (!hard || this.quiet) return false;
+    const isDecisive = events.some(({ event_type }) => DECISIVE.has(event_type));
+    if (!this.fate!.chance(isDecisive ? hard.atCommit * 20 : hard.atCommit)) return false;
+    this.kill();
+    return true;
+  }
+
+  /** No goodbye: its links are cut, its memory is gone, and what was on its way to the log is there or not. */
+  kill(): void {
+    const { life, fate } = this;
+    this.light();
+    if (life.isDead) return;
+    this.tell("the Hub", "is killed");
+    this.each((check) => check.dying?.());
+    life.state = "dead";
+    // Whoever audits the Hubs of tests does not wait for its close.
+    (globalThis as { [killed]?: (hub: Hub) => void })[killed]?.(life.hub);
+    this.log.cutOff();
+    this.cuts.push(this.log.entries.length);
+    for (const line of this.lines) line.sever();
+    this.each((check) => check.died?.());
+    this.time.in(fate!.below(this.settings.hard!.downMs + 1), () => {
+      this.life = new Life(this, this.ids, fate);
+      this.life.restore().catch((error: unknown) => this.fail(`restore: ${String(error)}`));
+    });
+  }
+
+  /** Often soon after the one before: while the next is still reading, or going on. */
+  private light(): void {
+    const { fate } = this;
+    if (!fate) return;
+    this.fuse = fate.chance(0.3) ? fate.below(60) : fate.below(2 * this.settings.hard!.every);
   }
 
   sent(line: Line, event: Event): void {
@@ -165,7 +224,7 @@ export class Stage {
     }
   }
 
-  private reported(line: string): void {
+  reported(line: string): void {
     this.tell("report", line.split("\n")[0]!);
     // A refused append is the seed's doing; what else the Hub reports of itself is a fault of its own.
     if (line.startsWith("fault")) this.fail(line);

@@ -1,5 +1,4 @@
 import { setImmediate as turnOfTheLoop } from "node:timers/promises";
-import type { Clock } from "../../src/hub/index.ts";
 
 interface Due {
   at: number;
@@ -13,9 +12,7 @@ const START = 1_700_000_000_000;
  * Virtual time, and everything that is to happen in it, one thing after the other. What the Hub leaves to the microtask
  * queue has happened before the next thing does; nothing else runs, so the same seed gives the same run.
  */
-export class Time implements Clock {
-  /** Timers of the Hub's that have not come yet. */
-  hubTimers = 0;
+export class Time {
   private time = START;
   private order = 0;
   /** Sorted, the next last. */
@@ -28,22 +25,6 @@ export class Time implements Clock {
   /** Milliseconds since the beginning. */
   get elapsed(): number {
     return this.time - START;
-  }
-
-  /** A timer of the Hub's. */
-  after(ms: number, call: () => void): () => void {
-    let state: "waiting" | "over" = "waiting";
-    const end = (): boolean => {
-      if (state === "over") return false;
-      state = "over";
-      this.hubTimers--;
-      return true;
-    };
-    this.hubTimers++;
-    this.in(Math.max(0, ms), () => {
-      if (end()) call();
-    });
-    return () => void end();
   }
 
   in(ms: number, act: () => void): void {

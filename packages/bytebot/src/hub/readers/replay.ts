@@ -113,6 +113,6 @@ function eventsOf(entry: Entry & { cell: string }, reader: Synced): [index: numb
 }
 
 /** As it was when it was committed: the log keeps an event without its place. */
-export function stamped(event: Event, { pos, cursor }: Entry, index: number): Event {
+export function stamped(event: Event, { pos, cursor }: Pick<Entry, "pos" | "cursor">, index: number): Event {
   return { ...event, seq: pos * MAX_ENTRY_EVENTS + index, cursor: `${cursor}.${index}` };
 }

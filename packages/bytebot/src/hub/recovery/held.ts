@@ -19,9 +19,11 @@ interface State {
   turn?: HeldTurn;
   /** Those of an owner; those of a turn are in it. */
   calls: StoredCall[];
-  questions: Event[];
+  /** With their place, which they have by the time that this is logged; `lost`: with whoever asked. */
+  questions: { event: Event; lost?: true }[];
   /** The answers given for the whole conversation, and until when. */
   approved: [key: string, until: number][];
+  /** But for open questions: who asks one again after a restart asks anew. */
   seen: [component: string, id: string, seen: Seen][];
 }
 
@@ -68,12 +70,14 @@ export function toState(conversation: Conversation, withMessages: boolean): Stat
     ...(turn ? { turn: fromTurn(turn) } : {}),
     calls: own.map(fromCall),
     questions: [...questions.values()].map(({ event, asker }) => ({
-      ...bare(event),
-      ...(asker.type === "approval" ? {} : { lost: true }),
+      event,
+      ...(asker.type === "approval" ? {} : { lost: true as const }),
     })),
     approved: [...approved.entries()],
     seen: [...seen].flatMap(([component, known]) =>
-      [...known.entries()].map(([id, each]): State["seen"][number] => [component, id, fromSeen(each)]),
+      [...known.entries()]
+        .filter(([, each]) => each.answer || each.event?.event_type !== "bb_input_request")
+        .map(([id, each]): State["seen"][number] => [component, id, fromSeen(each)]),
     ),
   };
 }
@@ -137,6 +141,7 @@ function fromCall(call: Call): StoredCall {
   if (input !== undefined) stored.input = input;
   if (loopId !== undefined) stored.loopId = loopId;
   if (state === "asking") stored.asking = true;
+  if (call.stopBy !== undefined) stored.stopped = true;
   if (requester) stored.requester = fromAsker(requester);
   if (state === "done") Object.assign(stored, { status, content });
   return stored;
@@ -152,7 +157,10 @@ function slim(answer: Effect): Effect {
   if (answer.type === "send") return { ...answer, to: "", event: bare(answer.event) };
   if (answer.type !== "ack") return answer;
   const { of, ...rest } = answer;
-  return { ...rest, to: "", ...(of ? { of: { event_type: of.event_type, seq: of["seq"] } } : {}) };
+  if (!of) return { ...rest, to: "" };
+  // Its place may be known only when what is before this has been logged.
+  const { event_type } = of;
+  return { ...rest, to: "", of: { event_type, toJSON: () => ({ event_type, seq: of["seq"] }) } };
 }
 
 /** A `bb_state` of the log: the conversation with everything held where it was. `snapped`: what its `bb_snapshot` has. */
@@ -200,8 +208,8 @@ function toCall(stored: StoredCall): Call {
   return call;
 }
 
-function putQuestion(conversation: Conversation, event: Event): void {
-  const call = event["lost"] === true ? undefined : conversation.calls.get(String(event["call_id"]));
+function putQuestion(conversation: Conversation, { event, lost }: State["questions"][number]): void {
+  const call = lost ? undefined : conversation.calls.get(String(event["call_id"]));
   const asker: Question["asker"] = call ? { type: "approval", call } : { type: "gone" };
   if (call) call.held!.hash = (event["approval"] as { tool_hash: string }).tool_hash;
   conversation.questions.set(String(event["id"]), {

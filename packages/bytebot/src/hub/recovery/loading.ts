@@ -5,9 +5,10 @@ import { isBusy } from "../conversation.ts";
 import type { Core } from "../core.ts";
 import type { ConnectionId } from "../effects.ts";
 import { mayTouch } from "../grants.ts";
+import { stamped } from "../readers/replay.ts";
 import type { Asker, Conversation } from "../state.ts";
 import type { StepInput } from "../step-input.ts";
-import { MAX_ENTRY_EVENTS, orderOf, type EventLog } from "../../log/index.ts";
+import { orderOf, type EventLog } from "../../log/index.ts";
 import type { Clock } from "../timers.ts";
 import { Recall } from "./recall.ts";
 
@@ -100,8 +101,8 @@ export class Loading {
     const { core, cells, input } = this.options;
     const entries = await inTime(this.options.clock, cells.read(name), "the log");
     const recall = new Recall(core.limits.approvalMs);
-    for (const { pos, events } of entries) {
-      for (const [index, event] of events.entries()) recall.add(event, pos * MAX_ENTRY_EVENTS + index);
+    for (const entry of entries) {
+      for (const [index, event] of entry.events.entries()) recall.add(stamped(event, entry, index));
     }
     // At once: whoever looks finds either nothing of the cell, or all.
     cells.opened(name, entries);

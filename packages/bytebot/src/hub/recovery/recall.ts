@@ -23,22 +23,23 @@ export class Recall {
     this.approvalMs = approvalMs;
   }
 
-  add(event: Event, seq: number): void {
+  /** An event with its place: what is shown again of it looks as it did. */
+  add(event: Event): void {
     const scope = event["scope"] as string;
     if (event.event_type === "bb_snapshot") {
       this.snapped = (event["state"] as { messages: Message[] }).messages;
       return;
     }
-    if (event.event_type === "interrupt") return this.interrupt(event, scope, seq);
+    if (event.event_type === "interrupt") return this.interrupt(event, scope);
     if (event.event_type === "bb_state") return void this.conversations.set(scope, fromState(event, this.snapped));
     const conversation = this.conversation(scope);
     const { turn } = conversation;
     if (turn && typeof event["loop_id"] === "string") turn.loopId = event["loop_id"];
     switch (event.event_type) {
       case "user_event":
-        return this.input(conversation, event, seq);
+        return this.input(conversation, event);
       case "input_state":
-        return returned(conversation, String(event["id"]));
+        return returned(conversation, event);
       case "input_strict":
         return asked(conversation, event);
       case "input_resolved":
@@ -66,7 +67,7 @@ export class Recall {
     return conversation;
   }
 
-  private input(conversation: Conversation, event: Event, seq: number): void {
+  private input(conversation: Conversation, event: Event): void {
     const { turn, queue } = conversation;
     const input = toInput(event);
     const steering = turn !== undefined && event["mode"] === "steer" && turn.stopping === undefined;
@@ -74,27 +75,27 @@ export class Recall {
     const component = String(event["from"]);
     if (input.requester) recallSeen(conversation, component, input.requester.id, {});
     else {
-      const answer = { type: "ack" as const, to: "", inReplyTo: input.id, of: { ...event, seq }, fate };
+      const answer = { type: "ack" as const, to: "", inReplyTo: input.id, of: event, fate };
       recallSeen(conversation, component, input.id, { event: asSent(event), answer });
     }
     if (!turn) return begin(conversation, input);
     if (steering) turn.steers.push(input);
     else if (event["mode"] === "replace") {
       queue.unshift(input);
-      stop(turn, "replaced");
+      stop(conversation, "replaced");
     } else queue.push(input);
   }
 
   /** It is logged once a cell, and reaches all that went on there. */
-  private interrupt(event: Event, scope: string, seq: number): void {
+  private interrupt(event: Event, scope: string): void {
     for (const conversation of this.conversations.values()) {
       const { turn, queue } = conversation;
-      if (!turn || !encloses(scope, conversation.scope)) continue;
-      stop(turn, String(event["reason"]));
-      for (const input of [...queue, ...turn.steers]) input.returning = true;
+      if (!encloses(scope, conversation.scope)) continue;
+      stop(conversation, String(event["reason"]));
+      for (const input of [...queue, ...(turn?.steers ?? [])]) input.returning = true;
     }
     if (typeof event["id"] !== "string") return;
-    const answer = { type: "ack" as const, to: "", inReplyTo: event["id"], of: { ...event, seq } };
+    const answer = { type: "ack" as const, to: "", inReplyTo: event["id"], of: event };
     const seen = { event: asSent(event), answer };
     recallSeen(this.conversation(scope), String(event["from"]), event["id"], seen);
   }
@@ -118,7 +119,7 @@ export class Recall {
 }
 
 /** An event as its sender wrote it. */
-function asSent({ from: _from, ts: _ts, ...sent }: Event): Event {
+function asSent({ from: _from, ts: _ts, seq: _seq, cursor: _cursor, ...sent }: Event): Event {
   return sent as Event;
 }
 
@@ -141,8 +142,9 @@ function heldOf(turn: Turn): Held {
   return turn.phase as Held;
 }
 
-function stop(turn: Turn, reason: string): void {
-  turn.stopping ??= { reason, until: 0 };
+function stop({ turn, calls }: Conversation, reason: string): void {
+  if (turn) turn.stopping ??= { reason, until: 0 };
+  for (const { held: known } of calls.values()) if (known) known.stopped = true;
 }
 
 /** What the steers of a round that goes on say, the model is told. */
@@ -246,8 +248,11 @@ function ended(conversation: Conversation, event: Event): void {
     const answer = { type: "send" as const, to: "", event, plus: { in_reply_to: requester.id } };
     recallSeen(conversation, requester.component, requester.id, { answer });
   }
-  const { turn } = conversation;
-  if (!turn || call.loopId === undefined) return;
+  if (conversation.turn && call.loopId !== undefined) heldCallEnded(conversation, conversation.turn);
+}
+
+/** The last call of a round has ended: what is held is the next round. */
+export function heldCallEnded(conversation: Conversation, turn: Turn): void {
   const phase = heldOf(turn);
   if (phase.at !== "calling" || phase.calls.some(({ state }) => state !== "done")) return;
   addResults(conversation.messages, phase.calls);
@@ -275,7 +280,7 @@ function asked(conversation: Conversation, event: Event): void {
   conversation.questions.set(question.id, question);
 }
 
-function returned(conversation: Conversation, id: string): void {
+function returned(conversation: Conversation, { id, ts }: Event): void {
   const { turn, queue } = conversation;
   for (const inputs of [queue, ...(turn ? [turn.steers, heldOf(turn).due] : [])]) {
     const at = inputs.findIndex((input) => input.id === id);
@@ -285,7 +290,7 @@ function returned(conversation: Conversation, id: string): void {
     const error = { code: "cancelled", message: "interrupted before it began", retryable: false };
     const answer = { event_type: "bb_turn_result", in_reply_to: requester.id, scope: conversation.scope };
     recallSeen(conversation, requester.component, requester.id, {
-      answer: { type: "send", to: "", event: { ...answer, success: false, error } },
+      answer: { type: "send", to: "", event: { ...answer, success: false, error, ts } },
     });
   }
 }
@@ -303,7 +308,7 @@ function done(conversation: Conversation, turn: Turn | undefined, event: Event):
   if (requester) {
     const result = turnResult(conversation, requester, event["stop_reason"] as StopReason, error);
     recallSeen(conversation, requester.component, requester.id, {
-      answer: { type: "send", to: "", event: result },
+      answer: { type: "send", to: "", event: { ...result, ts: event["ts"] } },
     });
   }
   conversation.turn = undefined;

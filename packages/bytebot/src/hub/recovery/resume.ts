@@ -87,7 +87,7 @@ function goOn(core: Core, conversation: Conversation, ending: boolean): void {
     if (!ending) core.effect(scope, { type: "publish", event: state });
   }
   for (const call of [...conversation.calls.values()]) {
-    if (ending) stopCall(core, conversation, call);
+    if (ending || call.held?.stopped) stopCall(core, conversation, call);
     else if (call.state === "returning") startCall(core, conversation, call);
   }
   if (turn && phase) {

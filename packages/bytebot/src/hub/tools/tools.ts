@@ -60,7 +60,7 @@ function twice({ component, definition: { name } }: Tool): BytebotError {
   );
 }
 
-function hashOf(definition: ToolDefinition): string {
+export function hashOf(definition: ToolDefinition): string {
   const { name, description, input_schema, annotations } = definition;
   return createHash("sha256").update(canonical({ name, description, input_schema, annotations })).digest("hex");
 }

@@ -1,12 +1,11 @@
 import type { Stage } from "../stage.ts";
+import { TENANTS } from "../tenants.ts";
 import { Actor } from "./actor.ts";
 import { ContextActor } from "./context.ts";
 import { DeskActor } from "./desk.ts";
 import { InferActor } from "./infer.ts";
 import { ToolActor } from "./tools.ts";
 import { PoliteActor, ReloadActor, UiActor } from "./ui.ts";
-
-export const TENANTS = ["ta", "tb", "tc"];
 
 class TelemetryActor extends Actor {
   protected hear(): void {

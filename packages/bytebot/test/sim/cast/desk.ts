@@ -34,7 +34,14 @@ export class DeskActor extends UiActor {
       ],
       [3, () => this.say({ event_type: "interrupt", id, scope })],
       [1, () => this.die("the desk was closed")],
+      [this.stage.settings.hard ? 6 : 0, () => this.regret(id, scope)],
     ])();
+  }
+
+  /** A call that it stops again. */
+  private regret(id: string, scope: string): void {
+    this.say(this.call(id, scope));
+    this.later(this.random.below(300), () => this.say({ event_type: "interrupt", id: this.newId(), scope }));
   }
 
   private call(id: string, scope: string): Event {

@@ -14,6 +14,9 @@ export class ToolActor extends Actor {
   private readonly names: readonly string[];
   private readonly stopped = new Set<string>();
   private version = 0;
+  /** What it works on, with the answer it will have. */
+  private readonly inHand = new Map<string, Event>();
+  private hubs = 0;
 
   constructor(stage: Stage, name: string, names: readonly string[], fields: Partial<Offer> = {}) {
     super(stage, "toolsource", name, fields);
@@ -21,7 +24,18 @@ export class ToolActor extends Actor {
   }
 
   protected override joined(): void {
+    const hubs = this.stage.cuts.length;
+    if (hubs > this.hubs && this.random.chance(0.4)) this.version++;
     this.register();
+    if (hubs === this.hubs) return;
+    this.hubs = hubs;
+    // What it did for a Hub that was killed meanwhile.
+    for (const answer of this.inHand.values()) if (this.random.chance(0.3)) this.say(answer);
+    this.inHand.clear();
+  }
+
+  protected override repeat(): void {
+    // What it asked was within calls that are no more.
   }
 
   private register(): void {
@@ -45,6 +59,8 @@ export class ToolActor extends Actor {
     const { random, stage } = this;
     const answer = this.answer(request);
     const soon = random.below(60);
+    // One that may be asked for again waits until it is.
+    if (stage.settings.hard && !IDEMPOTENT.has(request.name)) this.inHand.set(request.call_id, answer);
     const answerIn = (ms: number): void => this.later(ms, () => this.finish(request, answer));
     if (stage.calm) return this.finish(request, answer);
     if (this.maybeDie()) return;
@@ -66,6 +82,7 @@ export class ToolActor extends Actor {
 
   /** What it has to say, unless it was told to stop. */
   private finish(request: Request, answer: Event): void {
+    this.inHand.delete(request.call_id);
     if (!this.stopped.has(request.call_id)) this.say(answer);
   }
 

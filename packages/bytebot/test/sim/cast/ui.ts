@@ -59,6 +59,11 @@ export class UiActor extends Actor {
     if (event.event_type === "input_strict") this.question(event);
   }
 
+  protected override resume(): Record<string, unknown> {
+    if (this.random.chance(0.1)) return { resume: "start" };
+    return this.cursor !== undefined && this.random.chance(0.7) ? { resume: [this.cursor] } : {};
+  }
+
   protected scope(): string {
     const scope = this.random.pick(this.scopes);
     return this.random.chance(0.12) ? `${scope}/~k${this.random.below(2)}` : scope;
@@ -215,6 +220,10 @@ export class PoliteActor extends UiActor {
 
   protected override move(): void {
     this.maybeDie();
+  }
+
+  protected override repeat(): void {
+    // Sent again, it might be refused by right: it has not seen idle since.
   }
 
   protected override hear(event: Event): void {

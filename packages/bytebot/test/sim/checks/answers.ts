@@ -33,6 +33,8 @@ export class Answers implements Check {
   private readonly asked = new Map<Line, Map<string, Asked>>();
   private readonly callEnds = new Map<string, number>();
   private readonly seqs = new Map<string, unknown>();
+  /** By component and id: how often it was asked and answered, over all its connections. */
+  private readonly totals = new Map<string, { asked: number; answered: number }>();
 
   committed({ events }: Kept): void {
     for (const { event_type, call_id, ts } of events) {
@@ -46,6 +48,8 @@ export class Answers implements Check {
     const ids = this.asked.get(line) ?? new Map<string, Asked>();
     this.asked.set(line, ids);
     const before = ids.get(id);
+    const total = this.total(line, id);
+    total.asked++;
     if (before) before.times++;
     else ids.set(id, { type: event.event_type, times: 1, answers: [], call: String(event["call_id"]) });
   }
@@ -54,7 +58,7 @@ export class Answers implements Check {
     const reply = String(event["in_reply_to"]);
     const asked = this.asked.get(line)?.get(reply);
     if (!asked || event["observed"] === true) return;
-    const { type, times, answers, call } = asked;
+    const { type, answers, call } = asked;
     const what = `${event.event_type} for ${type} ${reply} of ${line.name}`;
     assert.ok(event.event_type === "bb_error" || event.event_type === ANSWERS[type], `${what} is no answer to it`);
     answers.push(event);
@@ -62,12 +66,20 @@ export class Answers implements Check {
       const last = (this.callEnds.get(call) ?? Infinity) + limits.graceMs!;
       assert.ok(Number(event["ts"]) <= last, `${what}: the turn ended with its call (TRN-12)`);
     }
-    assert.ok(answers.length <= times, `${what}: one answer for each time it was asked`);
+    const total = this.total(line, reply);
+    assert.ok(++total.answered <= total.asked, `${what}: one answer for each time it was asked`);
     if (event.event_type !== "bb_ack" || event["seq"] === undefined) return;
     const key = `${line.offer.componentId} ${reply}`;
     const seq = this.seqs.get(key) ?? event["seq"];
     assert.equal(event["seq"], seq, `${what}: the same input, the same place`);
     this.seqs.set(key, seq);
+  }
+
+  private total(line: Line, id: string): { asked: number; answered: number } {
+    const key = `${line.offer.componentId} ${id}`;
+    let total = this.totals.get(key);
+    if (!total) this.totals.set(key, (total = { asked: 0, answered: 0 }));
+    return total;
   }
 
   end(): void {

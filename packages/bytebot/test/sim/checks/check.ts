@@ -10,6 +10,10 @@ export interface Check {
   received?(line: Line, event: Event): void;
   committed?(entry: Kept): void;
   closed?(line: Line): void;
+  /** The Hub is about to be killed. */
+  dying?(): void;
+  /** It was, and its links are cut. */
+  died?(): void;
   /** Everything has come to rest. */
   end?(): void;
 }

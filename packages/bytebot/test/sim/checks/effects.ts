@@ -54,12 +54,18 @@ export class Effects implements Check {
         this.acknowledged(line, event, what);
         break;
     }
-    if (event["seq"] !== undefined && event["scope"] !== undefined)
+    // Of a snapshot that says nothing, only the place is real.
+    if (event["seq"] !== undefined && event["scope"] !== undefined && event.event_type !== "bb_snapshot")
       assert.ok(this.logged(event), `${what}: no such entry`);
   }
 
   closed(line: Line): void {
     for (const wait of this.waits.values()) if (wait.line === line) wait.goneAt = this.stage.time.now();
+  }
+
+  /** What waited for a connection of it is the next one's affair. */
+  died(): void {
+    this.waits.clear();
   }
 
   /** What waits for a connection ends with it (CON-7). */

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { cellOf, encloses, type Event } from "../../../src/wire/index.ts";
 import type { Line } from "../line.ts";
 import type { Kept } from "../log.ts";
+import type { Stage } from "../stage.ts";
 import type { Check } from "./check.ts";
 
 /** What the log shows to UIs; the types as the spec names them, apart from the Hub's own `present`. */
@@ -32,6 +33,12 @@ interface Reading {
   chunks: Map<string, Chunks>;
   /** Scopes that it saw idle, with no input since. */
   idle: Set<string>;
+  /** It resumes: all from that event of the log on has to come; undefined: it does not. */
+  from: number | undefined;
+  /** The place in the log of the last durable event that it was shown. */
+  last: number;
+  /** By cell, the `seq` below which a snapshot stands for all. */
+  snapshots: Map<string, number>;
 }
 
 /** One attempt of an answer, as one reader has it. */
@@ -49,8 +56,16 @@ export class Reader implements Check {
   /** By attempt: how many events the log had when it was asked for. */
   private readonly asked = new Map<string, number>();
   private logged = 0;
+  /** By entry, in the log's order: how many events came before it. */
+  private readonly firsts: number[] = [];
+  private readonly stage: Stage;
+
+  constructor(stage: Stage) {
+    this.stage = stage;
+  }
 
   committed({ cell, pos, events }: Kept): void {
+    this.firsts.push(this.logged);
     for (const [index, event] of events.entries()) {
       const at = this.logged++;
       const scope = String(event["scope"]);
@@ -63,19 +78,40 @@ export class Reader implements Check {
     }
   }
 
+  received(line: Line, event: Event): void {
+    const resume = event["resume"] as "start" | string[] | undefined;
+    if (event.event_type !== "bb_sync" || line.offer.kind !== "ui" || resume === undefined) return;
+    this.reading(line).from = resume === "start" ? 0 : this.placeAfter(resume[0]!);
+  }
+
+  private reading(line: Line): Reading {
+    let reading = this.readings.get(line);
+    if (!reading) {
+      reading = {
+        ...{ got: new Map(), liveAt: undefined, chunks: new Map(), idle: new Set() },
+        ...{ from: undefined, last: -1, snapshots: new Map() },
+      };
+      this.readings.set(line, reading);
+    }
+    return reading;
+  }
+
+  /** Of the event after the one with this cursor. */
+  private placeAfter(cursor: string): number {
+    const [, order, index] = /:(\d+)(?:\.(\d+))?$/.exec(cursor)!;
+    const next = index === undefined ? this.firsts[Number(order)] : this.firsts[Number(order) - 1]! + Number(index) + 1;
+    return next ?? this.logged;
+  }
+
   sent(line: Line, event: Event): void {
     if (line.offer.kind !== "ui") return;
-    const reading = this.readings.get(line) ?? {
-      got: new Map(),
-      liveAt: undefined,
-      chunks: new Map(),
-      idle: new Set(),
-    };
-    this.readings.set(line, reading);
+    const reading = this.reading(line);
     if (event.event_type === "bb_live") reading.liveAt = this.logged;
     state(reading, event, line);
     const { seq, cursor, scope } = event;
-    if (event.event_type === "infer_chunk" && event["kind"] !== "loop_done") this.chunk(reading, event, line);
+    if (event.event_type === "bb_snapshot") return this.snapshot(reading, event, line);
+    if (event.event_type === "infer_chunk" && event["kind"] !== "loop_done" && !isReplayed(reading, event))
+      this.chunk(reading, event, line);
     if (
       typeof seq !== "number" ||
       typeof scope !== "string" ||
@@ -92,6 +128,24 @@ export class Reader implements Check {
     assert.ok(seq > (got.at(-1) ?? 0), `${line.name} is shown seq ${seq} of ${cell} after ${got.at(-1)}`);
     got.push(seq);
     reading.got.set(cell, got);
+    const place = this.placeAfter(String(cursor));
+    const inOrder = place > reading.last || this.stage.faults.lost > 0;
+    assert.ok(inOrder, `${line.name} is shown ${String(cursor)} in the order of the log (RPL-4)`);
+    reading.last = place;
+  }
+
+  /** It stands for what is no longer kept, for whoever has missed that (RPL-7). */
+  private snapshot(reading: Reading, event: Event, line: Line): void {
+    const cell = cellOf(String(event["scope"]));
+    const pos = Math.floor(Number(event["seq"]) / 256);
+    // It may have been trimmed further since the reader was at that entry.
+    assert.ok(
+      pos <= (this.stage.log.bases.get(cell) ?? 0),
+      `${line.name} gets the snapshot of ${cell} where it was trimmed`,
+    );
+    const seen = reading.got.get(cell)?.at(-1) ?? 0;
+    assert.ok(seen < pos * 256, `${line.name} gets a snapshot of ${cell} in its place`);
+    reading.snapshots.set(cell, pos * 256);
   }
 
   closed(line: Line): void {
@@ -106,12 +160,14 @@ export class Reader implements Check {
   }
 
   /** Without a gap from the first it saw; and to the end, where it is still there. */
-  private complete(line: Line, { got, liveAt }: Reading, open: boolean): void {
+  private complete(line: Line, { got, liveAt, from, snapshots }: Reading, open: boolean): void {
     const expected = new Map<string, number[]>();
     for (const { at, cell, seq, scope, type } of this.durable) {
       if (type === "input_strict" || !line.offer.scopes.some((granted) => encloses(granted, scope))) continue;
       const first = got.get(cell)?.[0] ?? Infinity;
-      if (seq < first && (!open || liveAt === undefined || at < liveAt)) continue;
+      if (from === undefined && seq < first && (!open || liveAt === undefined || at < liveAt)) continue;
+      if (from !== undefined && at < from) continue;
+      if (seq < (snapshots.get(cell) ?? 0) && got.get(cell)?.includes(seq) !== true) continue;
       const seqs = expected.get(cell);
       if (seqs) seqs.push(seq);
       else expected.set(cell, [seq]);
@@ -165,6 +221,11 @@ export class Reader implements Check {
       assert.deepEqual(block.input, JSON.parse(text), `${where}: the arguments are what the deltas add up to`);
     }
   }
+}
+
+/** A whole block of the log, without its deltas: of an answer that is over, or whose open block is still to come. */
+function isReplayed({ from, liveAt, chunks }: Reading, event: Event): boolean {
+  return from !== undefined && liveAt === undefined && event["seq"] !== undefined && !chunks.has(attemptOf(event));
 }
 
 /** Idle means that nothing waits: only new input makes it run again (TRN-9). */

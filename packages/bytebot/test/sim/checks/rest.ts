@@ -12,13 +12,13 @@ export class Rest implements Check {
   }
 
   end(): void {
-    const { hub, log, time } = this.stage;
-    checkLog(log.entries, { graceMs: limits.graceMs!, gaps: log.gaps });
+    const { hub, log, life, cuts } = this.stage;
+    checkLog(log.entries, { graceMs: limits.graceMs!, gaps: log.gaps, cuts });
     // Nobody outside can see these; a leak of them is only noticed when it is large.
     const core = hub["core"];
     assert.deepEqual([...core.pending.keys()], [], "no request waits");
     assert.deepEqual([...core.questions.keys()], [], "no question is open");
     assert.deepEqual([...core.active.keys()], [], "no conversation is active");
-    assert.equal(time.hubTimers, 0, "no timer is left");
+    assert.equal(life.timers, 0, "no timer is left");
   }
 }

@@ -73,6 +73,6 @@ export class Transcript implements Check {
   }
 }
 
-function tokensOf(value: unknown): string[] {
+export function tokensOf(value: unknown): string[] {
   return JSON.stringify(value).match(/\[#\d+\]/g) ?? [];
 }

@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { encloses, tenantOf, type Event } from "../../../src/wire/index.ts";
 import { FORGED } from "../cast/forged.ts";
-import { TENANTS } from "../cast/cast.ts";
 import type { Line } from "../line.ts";
 import type { Kept } from "../log.ts";
 import type { Stage } from "../stage.ts";
+import { TENANTS } from "../tenants.ts";
 import type { Check } from "./check.ts";
 
 /** Nothing crosses: no event outside a grant, no word of another tenant, in errors neither, and nothing said in another's name. */

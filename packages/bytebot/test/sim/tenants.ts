@@ -1,0 +1,1 @@
+export const TENANTS = ["ta", "tb", "tc"];
