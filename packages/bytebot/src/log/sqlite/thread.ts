@@ -2,7 +2,16 @@ import { extname } from "node:path";
 import { fileURLToPath } from "node:url";
 import { Worker, type Transferable } from "node:worker_threads";
 import { BytebotError } from "../../wire/index.ts";
-import { isRefused, weightOf, type Answer, type Job, type Opened, type Results, type Said, type WriterOptions } from "./jobs.ts";
+import {
+  isRefused,
+  weightOf,
+  type Answer,
+  type Job,
+  type Opened,
+  type Results,
+  type Said,
+  type WriterOptions,
+} from "./jobs.ts";
 
 /** What may wait for the disk, in bytes: more is refused, to be repeated. */
 const MAX_WAITING_BYTES = 64 * 1024 * 1024;
