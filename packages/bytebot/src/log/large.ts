@@ -22,8 +22,15 @@ export function withLargeEvents(log: EventLog): EventLog {
   const restore = async <E extends Entry>(cell: string, entry: E): Promise<E> => {
     if (!entry.events.some((event) => "stored" in event)) return entry;
     try {
-      const events = await Promise.all(entry.events.map((event) => get(log, cell, event)));
-      return { ...entry, events };
+      const lines = await Promise.all(
+        entry.events.map(async (event, index) => lineOf(log, cell, event, entry.lines?.[index])),
+      );
+      // Each was checked when it came in, and may have grown larger than any line since: a transcript, say.
+      return {
+        ...entry,
+        events: entry.events.map((event, index) => (event["stored"] ? (JSON.parse(lines[index]!) as Event) : event)),
+        lines,
+      };
     } catch (error) {
       await mustBeKept(cell, entry, error);
       throw error;
@@ -103,9 +110,7 @@ export function withoutLarge(
   return append({ ...rest, events, refs });
 }
 
-async function get(log: EventLog, cell: string, event: Event): Promise<Event> {
+async function lineOf(log: EventLog, cell: string, event: Event, line: string | undefined): Promise<string> {
   const stored = event["stored"] as BlobBlock | undefined;
-  if (!stored) return event;
-  // It was checked when it came in, and may have grown larger than any line since: a transcript, say.
-  return JSON.parse(Buffer.from(await log.getBlob(cell, stored.ref)).toString()) as Event;
+  return stored ? Buffer.from(await log.getBlob(cell, stored.ref)).toString() : (line ?? JSON.stringify(event));
 }

@@ -7,7 +7,7 @@ export type Pos = number;
 export interface NewEntry {
   id: string;
   events: readonly Event[];
-  /** The same events as JSON, one each, where the caller has them: what an engine measures and stores. */
+  /** The same events as JSON, one each, where whoever gives the entry has them: what is measured and stored. */
   lines?: readonly string[];
   /** Blobs of the cell that are part of this entry: when it is trimmed, they go too. */
   refs?: readonly string[];
