@@ -32,7 +32,7 @@ async function fill(file: string, count: number, signal: AbortSignal): Promise<v
 }
 
 /** What children/idle-log.ts tells. */
-export type Told = { start_ms: number; rss_mib: number; used_kib: number };
+export type Told = { start_ms: number; rss_mib: number; used_bytes: number };
 
 const beside = (count: number) => (signal: AbortSignal) =>
   inFolder(async (folder): Promise<Figure> => {
@@ -50,7 +50,7 @@ export const idleLog: Measure = {
   columns: [
     { key: "start_ms", title: "open and start", unit: "ms" },
     { key: "rss_mib", title: "RSS", unit: "MiB" },
-    { key: "used_kib", title: "RSS a conversation, 20,000 used once", unit: "KiB" },
+    { key: "used_bytes", title: "heap a conversation, 20,000 used once", unit: "bytes" },
   ],
   contenders: [
     { name: "1 in the file", role: "floor", goals, measure: beside(1) },

@@ -11,7 +11,7 @@ import type { Measure } from "./measure.ts";
 import { QUOTAS } from "./ours.ts";
 import { type Figure, percentiles } from "./work.ts";
 
-export const SCOPE = "u_1/c_1";
+const SCOPE = "u_1/c_1";
 const REOPENED = 7;
 const LANES = 50;
 /** Durable events of a tool call of the app: the call, the request to its toolsource, the result. */
@@ -35,7 +35,7 @@ interface Opened {
   ended: () => Promise<void>;
 }
 
-export async function open(file: string, { unlimited }: Load, blocks: number): Promise<Opened> {
+async function open(file: string, { unlimited }: Load, blocks: number): Promise<Opened> {
   const retention = unlimited ? { events: Infinity, bytes: Infinity } : {};
   const limits = { answer: 64 * 1024 * 1024 };
   const hub = await ByteBot.open({ file, synchronous: "normal", quotas: QUOTAS, limits, retention });
@@ -80,7 +80,7 @@ export async function open(file: string, { unlimited }: Load, blocks: number): P
   };
 }
 
-export async function build(file: string, load: Load, signal: AbortSignal): Promise<void> {
+async function build(file: string, load: Load, signal: AbortSignal): Promise<void> {
   const app = await open(file, load, BLOCKS);
   await using hub = app.hub;
   const turn = async () => {
