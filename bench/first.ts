@@ -31,6 +31,6 @@ export const first: Measure = {
       goals: { p50_us: "≤ 500", p99_us: "≤ 2,000" },
       measure: direct,
     },
-    { name: "ByteBot, ui → Hub → infer → Hub → ui", role: "ours", measure: firstThroughHub },
+    { name: "ByteBot, ui → Hub → infer → Hub → ui", role: "ours", measure: (signal) => firstThroughHub(signal) },
   ],
 };

@@ -10,8 +10,7 @@ const IN_FLIGHT = 100;
 const TURNS = 10_000;
 
 /** An app with an infer in its own process, which answers at once; `turn` runs one. */
-export async function openInproc() {
-  const hub = new ByteBot({ quotas: QUOTAS });
+export async function openInproc(hub = new ByteBot({ quotas: QUOTAS })) {
   const infer = async () => {
     const satellite = await bb.sync({ kind: "infer", primary: true });
     satellite.onInfer(async (_request, reply) => {

@@ -1,6 +1,7 @@
 /** 20,000 events a second over 1,000 scopes on 10 streams: how late they come, and what they take of a core. */
-import { ByteBot } from "bytebot";
+import type { ByteBot } from "bytebot";
 import { childPath, readLines, startChild, writeLines } from "./lines.ts";
+import { withHub, type Kept } from "./logs.ts";
 import type { Measure } from "./measure.ts";
 import { QUOTAS } from "./ours.ts";
 import { MEASURED_EVENTS, RATE, scopeOf, SCOPES, STREAMS, streamOf } from "./pace.ts";
@@ -16,19 +17,20 @@ export function slowest(figures: Figure[], cpu: number): Figure {
   return { p50_us: worst("p50_us"), p99_us: worst("p99_us"), core_percent: core * 100 };
 }
 
-async function throughHub(signal: AbortSignal): Promise<Figure> {
+async function throughHub(signal: AbortSignal, kept: Kept = "memory"): Promise<Figure> {
   let cpu = process.cpuUsage();
   const begin = () => (cpu = process.cpuUsage());
   await using open = new AsyncDisposableStack();
   const reports = await Promise.all(streams.map(() => openReport(begin, signal)));
   for (const report of reports) open.use(report);
-  const hub = open.use(new ByteBot({ quotas: QUOTAS }));
-  hub.attachInfer({ ref: childPath("many-infer") }, { primary: true });
-  for (const [stream, { port }] of reports.entries())
-    hub.attach({ ref: childPath("many-ui"), name: `ui-${stream}`, opts: { report: port, scope: `u_${stream}` } });
-  await hub.start();
-  await ask(hub);
-  return slowest(await Promise.all(reports.map(({ figure }) => figure)), micros(cpu));
+  return await withHub(kept, { quotas: QUOTAS }, async (hub) => {
+    hub.attachInfer({ ref: childPath("many-infer") }, { primary: true });
+    for (const [stream, { port }] of reports.entries())
+      hub.attach({ ref: childPath("many-ui"), name: `ui-${stream}`, opts: { report: port, scope: `u_${stream}` } });
+    await hub.start();
+    await ask(hub);
+    return slowest(await Promise.all(reports.map(({ figure }) => figure)), micros(cpu));
+  });
 }
 
 /** A question in each conversation. */
@@ -69,8 +71,19 @@ export const many: Measure = {
       name: "ByteBot, infer → Hub → 10 uis",
       role: "ours",
       goals: { p99_us: "≤ 6,000", core_percent: "≤ 30" },
-      measure: throughHub,
+      measure: (signal) => throughHub(signal),
     },
+  ],
+  rounds: 3,
+};
+
+/** Chunks are not logged, but the blocks they end are: the log is not in their way. */
+export const manyDurable: Measure = {
+  title: "20,000 events/s over 1,000 scopes on 10 streams, stdio, log on disk",
+  columns: many.columns,
+  contenders: [
+    { name: "log in memory", role: "floor", goals: { p99_us: "≤ 1.5×" }, measure: (signal) => throughHub(signal) },
+    { name: "ByteBot, log on disk, FULL", role: "ours", measure: (signal) => throughHub(signal, "full") },
   ],
   rounds: 3,
 };

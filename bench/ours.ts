@@ -1,6 +1,7 @@
-/** ByteBot: the Hub in this process, between two stdio children. Every check is on; the log is the memory engine. */
-import { ByteBot } from "bytebot";
+/** ByteBot: the Hub in this process, between two stdio children. Every check is on; the log is the memory engine, where nothing else is said. */
+import type { ByteBot } from "bytebot";
 import { childPath } from "./lines.ts";
+import { withHub, type Kept } from "./logs.ts";
 import { SCOPES } from "./pace.ts";
 import { openReport } from "./report.ts";
 import { type Figure, IN_FLIGHT, LENGTH_CHUNKS, MEASURED, micros } from "./work.ts";
@@ -17,19 +18,25 @@ export function relayThroughHub(signal: AbortSignal): Promise<Figure> {
 }
 
 /** A controller's calls to a toolsource: the controller keeps the clock. */
-export function toolThroughHub(signal: AbortSignal): Promise<Figure> {
-  return throughHub(MEASURED.tool, signal, (hub, opts) => {
+export function toolThroughHub(
+  signal: AbortSignal,
+  kept: Kept = "memory",
+  load: { http?: true } = {},
+): Promise<Figure> {
+  const attach = (hub: ByteBot, opts: Record<string, unknown>) => {
     hub.attach({ ref: childPath("tools") });
-    hub.attach({ ref: childPath("caller"), opts }, { controller: true });
-  });
+    hub.attach({ ref: childPath("caller"), opts: { ...opts, ...load } }, { controller: true });
+  };
+  return throughHub(load.http ? MEASURED.httpTool : MEASURED.tool, signal, attach, kept);
 }
 
 /** How long a turn's first chunk takes: the UI asks, one turn after the other, and keeps the clock. */
-export function firstThroughHub(signal: AbortSignal): Promise<Figure> {
-  return throughHub(1, signal, (hub, opts) => {
+export function firstThroughHub(signal: AbortSignal, kept?: Kept): Promise<Figure> {
+  const attach = (hub: ByteBot, opts: Record<string, unknown>) => {
     hub.attachInfer({ ref: childPath("infer"), opts: { chunks: 1 } }, { primary: true });
     hub.attach({ ref: childPath("ui"), opts: { ...opts, first: true } });
-  });
+  };
+  return throughHub(1, signal, attach, kept);
 }
 
 /** Turns of `chunks` chunks, and as many turns as make up the load. */
@@ -46,12 +53,14 @@ async function throughHub(
   count: number,
   signal: AbortSignal,
   attach: (hub: ByteBot, opts: Record<string, unknown>) => void,
+  kept: Kept = "memory",
 ): Promise<Figure> {
   let cpu = process.cpuUsage();
   await using report = await openReport(() => (cpu = process.cpuUsage()), signal);
-  await using hub = new ByteBot({ quotas: QUOTAS });
-  attach(hub, { report: report.port });
-  await hub.start();
-  const figure = await report.figure;
-  return { ...figure, cpu_us: micros(cpu) / count };
+  return await withHub(kept, { quotas: QUOTAS }, async (hub) => {
+    attach(hub, { report: report.port });
+    await hub.start();
+    const figure = await report.figure;
+    return { ...figure, cpu_us: micros(cpu) / count };
+  });
 }

@@ -2,15 +2,20 @@
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import os from "node:os";
 import { parseArgs } from "node:util";
+import { durable } from "./durable.ts";
+import { durableFirst, durableTool, durableToolNormal } from "./durable-turn.ts";
 import { first } from "./first.ts";
 import { idle } from "./idle.ts";
+import { idleLog } from "./idle-log.ts";
 import { inproc } from "./inproc.ts";
 import { length } from "./length.ts";
-import { many } from "./many.ts";
+import { many, manyDurable } from "./many.ts";
 import { manyHttp } from "./many-http.ts";
 import type { Measure } from "./measure.ts";
 import { relay } from "./relay.ts";
 import { relayHttp } from "./relay-http.ts";
+import { reopen, reopenTold } from "./reopen.ts";
+import { replay } from "./replay.ts";
 import { type Rounds, table } from "./table.ts";
 import { idleStreams } from "./streams.ts";
 import { tool } from "./tool.ts";
@@ -30,6 +35,15 @@ const MEASURES: Record<string, Measure> = {
   "relay-http": relayHttp,
   "many-http": manyHttp,
   streams: idleStreams,
+  durable,
+  "durable-tool": durableTool,
+  "durable-tool-normal": durableToolNormal,
+  "durable-first": durableFirst,
+  "many-durable": manyDurable,
+  open: reopen,
+  "open-told": reopenTold,
+  "idle-log": idleLog,
+  replay,
 };
 const DEADLINE_MS = 60_000; // one run of one contender; minutes above what a slow machine needs
 

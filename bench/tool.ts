@@ -49,10 +49,10 @@ export async function mcp(client: ClientV1 | ClientV2, signal: AbortSignal, call
 const server = (name: string) => ({ command: process.execPath, args: [childPath(name)] });
 const about = { name: "bench", version: "1.0.0" };
 
-async function mcpV1(signal: AbortSignal): Promise<Figure> {
+export async function mcpV1(signal: AbortSignal, calls = CALLS): Promise<Figure> {
   const client = new ClientV1(about);
   await client.connect(new StdioV1(server("mcp-v1.ts")), { signal });
-  return await mcp(client, signal);
+  return await mcp(client, signal, calls);
 }
 
 async function mcpV2(signal: AbortSignal): Promise<Figure> {
@@ -71,8 +71,13 @@ export const tool: Measure = {
   ],
   contenders: [
     { name: "JSON lines echo, one hop", role: "floor", measure: echo },
-    { name: "MCP SDK v1, one hop", role: "peer", goals: { p50_us: "≤ 1×", calls_per_s: "≥ 3×" }, measure: mcpV1 },
+    {
+      name: "MCP SDK v1, one hop",
+      role: "peer",
+      goals: { p50_us: "≤ 1×", calls_per_s: "≥ 3×" },
+      measure: (signal) => mcpV1(signal),
+    },
     { name: "MCP SDK v2, one hop", role: "peer", measure: mcpV2 },
-    { name: "ByteBot, ui → Hub → toolsource", role: "ours", measure: toolThroughHub },
+    { name: "ByteBot, ui → Hub → toolsource", role: "ours", measure: (signal) => toolThroughHub(signal) },
   ],
 };

@@ -12,7 +12,10 @@ export interface StoredBlob {
 
 /** A blob that is being written: nothing of it is found before `commit`; what was written counts from the start. */
 export interface BlobWriter {
-  /** Keeps the array itself. Rejects with `overloaded` where a quota is used up, `unavailable` where the store fails. */
+  /**
+   * Keeps the array itself. Rejects with `overloaded` where a quota is used up, `unavailable` where the store fails; a
+   * store may still be writing when it resolves, and tells a failure by a later call.
+   */
   write(piece: Uint8Array): Promise<void>;
   /** The bytes are these: from here on they are found. The same blob again changes nothing. */
   commit(ref: string, mimeType: string): Promise<void>;

@@ -1,9 +1,11 @@
+import { createHash } from "node:crypto";
 import { BytebotError, type BlobBlock, type Event } from "../wire/index.ts";
 import { fits, linesOf } from "./size.ts";
 import type { Entry, EventLog, NewEntry, Place } from "./log.ts";
 
 /** What an entry holds itself, in bytes: an event above its share lies beside it, as a blob. */
 const INLINE_BYTES = 64 * 1024;
+const UNTYPED = "application/octet-stream";
 
 /** Any event fits: a large one is kept as a blob of its cell, and comes back whole when read. */
 export function withLargeEvents(log: EventLog): EventLog {
@@ -20,8 +22,15 @@ export function withLargeEvents(log: EventLog): EventLog {
   const restore = async <E extends Entry>(cell: string, entry: E): Promise<E> => {
     if (!entry.events.some((event) => "stored" in event)) return entry;
     try {
-      const events = await Promise.all(entry.events.map((event) => get(log, cell, event)));
-      return { ...entry, events };
+      const lines = await Promise.all(
+        entry.events.map(async (event, index) => lineOf(log, cell, event, entry.lines?.[index])),
+      );
+      // Each was checked when it came in, and may have grown larger than any line since: a transcript, say.
+      return {
+        ...entry,
+        events: entry.events.map((event, index) => (event["stored"] ? (JSON.parse(lines[index]!) as Event) : event)),
+        lines,
+      };
     } catch (error) {
       await mustBeKept(cell, entry, error);
       throw error;
@@ -49,7 +58,9 @@ export function withLargeEvents(log: EventLog): EventLog {
     append: (cell, expected, entry) => {
       const lines = linesOf(entry);
       if (!fits(lines, INLINE_BYTES))
-        return wait(async () => log.append(cell, expected, await withoutLarge(log, cell, entry)));
+        return wait(async () =>
+          withoutLarge(log, cell, { ...entry, lines }, (small) => log.append(cell, expected, small)),
+        );
       const place = log.append(cell, expected, entry.lines ? entry : { ...entry, lines });
       return waited === 0 ? place : wait(async () => place);
     },
@@ -74,26 +85,32 @@ export function withLargeEvents(log: EventLog): EventLog {
   };
 }
 
-/** The entry with its large events put beside it. */
-export async function withoutLarge(log: EventLog, cell: string, entry: NewEntry): Promise<NewEntry> {
+/** Appends the entry, its large events put beside it: asked for at once, so that an engine may commit all of it together. */
+export function withoutLarge(
+  log: EventLog,
+  cell: string,
+  entry: NewEntry,
+  append: (small: NewEntry) => Place | Promise<Place>,
+): Place | Promise<Place> {
   const lines = linesOf(entry);
-  if (fits(lines, INLINE_BYTES)) return { ...entry, lines };
+  if (fits(lines, INLINE_BYTES)) return append({ ...entry, lines });
   const room = INLINE_BYTES / lines.length;
   const refs: string[] = [];
-  const events: Event[] = [];
-  for (const [index, event] of entry.events.entries()) {
+  const events = entry.events.map((event, index): Event => {
     const line = lines[index]!;
-    const stored = fits([line], room) ? undefined : await log.putBlob(cell, Buffer.from(line));
-    if (stored) refs.push(stored.ref);
-    events.push(stored ? { event_type: event.event_type, stored } : event);
-  }
+    if (fits([line], room)) return event;
+    const bytes = Buffer.from(line);
+    const ref = `sha256-${createHash("sha256").update(bytes).digest("hex")}`;
+    refs.push(ref);
+    // Where it is not kept, the entry is refused.
+    log.putBlob(cell, bytes).catch(() => undefined);
+    return { event_type: event.event_type, stored: { type: "blob", ref, mime_type: UNTYPED, size: bytes.length } };
+  });
   const { lines: _, ...rest } = entry;
-  return { ...rest, events, refs };
+  return append({ ...rest, events, refs });
 }
 
-async function get(log: EventLog, cell: string, event: Event): Promise<Event> {
+async function lineOf(log: EventLog, cell: string, event: Event, line: string | undefined): Promise<string> {
   const stored = event["stored"] as BlobBlock | undefined;
-  if (!stored) return event;
-  // It was checked when it came in, and may have grown larger than any line since: a transcript, say.
-  return JSON.parse(Buffer.from(await log.getBlob(cell, stored.ref)).toString()) as Event;
+  return stored ? Buffer.from(await log.getBlob(cell, stored.ref)).toString() : (line ?? JSON.stringify(event));
 }

@@ -7,7 +7,7 @@ export type Pos = number;
 export interface NewEntry {
   id: string;
   events: readonly Event[];
-  /** The same events as JSON, one each, where the caller has them: what an engine measures and stores. */
+  /** The same events as JSON, one each, where whoever gives the entry has them: what is measured and stored. */
   lines?: readonly string[];
   /** Blobs of the cell that are part of this entry: when it is trimmed, they go too. */
   refs?: readonly string[];
@@ -47,7 +47,8 @@ export interface CellInfo {
  * `append` refuses with `conflict` (data.head: the position now), `unavailable` (the outcome is unknown: repeat with the
  * same id) or `too_large`; the same id again answers the same place. Appends resolve in the order of their commits,
  * those of different cells too: a reader's last cursor is then a place before which it has seen everything. It
- * answers at once where nothing has to be waited for, and rejects, never throws.
+ * answers at once where nothing has to be waited for, and rejects, never throws. What is asked of a cell is done in the
+ * order it was asked in: an entry may follow its blobs before these are answered.
  */
 export interface EventLog {
   /** The newest entry's cursor, whichever its cell; `<log>:0` where there is none. */

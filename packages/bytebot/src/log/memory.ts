@@ -245,7 +245,7 @@ export class MemoryLog implements EventLog {
     const oldest = this.logs.get(cell)!.base === pos;
     const cursor = this.cursorOf(order);
     const flags = { ...(base ? { base } : {}), ...(open ? { open } : {}), ...(oldest ? { gap: true as const } : {}) };
-    return { cell, id, events, pos, cursor, at, ...flags };
+    return { cell, id, events, lines, pos, cursor, at, ...flags };
   }
 
   private wake(): void {

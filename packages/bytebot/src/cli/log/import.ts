@@ -119,7 +119,9 @@ class Entries {
     const to = head === undefined ? pos : head + 1;
     this.heads.set(cell, to);
     const entry = { id, events, ...(base ? { base } : {}), ...(open ? { open } : {}) };
-    const written = this.log.restore(cell, to, at, await withoutLarge(this.log, cell, entry));
+    const written = Promise.resolve(
+      withoutLarge(this.log, cell, entry, (small) => this.log.restore(cell, to, at, small)),
+    );
     // Looked at below, with the others.
     written.catch(() => undefined);
     this.writing.push(written);

@@ -5,6 +5,9 @@ import { findBlob, piecesOf } from "./blob-reading.ts";
 import type { ReadConnection } from "./connection.ts";
 import type { WriterThread } from "./thread.ts";
 
+/** Pieces of one blob on their way to the disk before its sender waits: they share a commit. */
+const PIECES_AHEAD = 8;
+
 /** Content by reference in the log's file. */
 export class SqliteBlobs implements BlobStore {
   private readonly thread: WriterThread;
@@ -27,6 +30,7 @@ export class SqliteBlobs implements BlobStore {
     const upload = ++this.uploads;
     let size = 0;
     let state: "empty" | "written" | "over" = "empty";
+    const ahead: Promise<void>[] = [];
     const release = (): void => {
       quota.take(tenant, -size);
       state = "over";
@@ -43,10 +47,14 @@ export class SqliteBlobs implements BlobStore {
         quota.take(tenant, piece.length);
         size += piece.length;
         state = "written";
-        await thread.post({ do: "write", cell, upload, bytes: new Uint8Array(piece) });
+        const written = thread.post({ do: "write", cell, upload, bytes: new Uint8Array(piece) });
+        // Told by one of the next calls.
+        written.catch(() => undefined);
+        if (ahead.push(written) > PIECES_AHEAD) await ahead.shift();
       },
       commit: async (ref, mimeType) => {
         if (this.state === "closed") throw closed();
+        await Promise.all(ahead);
         if (findBlob(this.db, cell, "content", ref)) return discard();
         quota.take(tenant, BLOB_BYTES);
         const counted = size + BLOB_BYTES;

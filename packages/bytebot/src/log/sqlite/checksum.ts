@@ -11,9 +11,9 @@ export interface Row {
   events: string;
 }
 
-/** What flipped bytes do not match: the crc32 of `pos at base open refs id`, then of the events' text. */
+/** What flipped bytes do not match: the crc32 of `pos at base open refs id` and, at once after it, the events' text. */
 export function checksumOf({ pos, id, at, base, open, refs, events }: Row): number {
-  return crc32(events, crc32(`${pos} ${at} ${base} ${open} ${refs} ${id}`));
+  return crc32(`${pos} ${at} ${base} ${open} ${refs} ${id}${events}`);
 }
 
 export { crc32 };

@@ -2,10 +2,9 @@ import type { DatabaseSync } from "node:sqlite";
 import { BytebotError } from "../../wire/errors.ts";
 import { CellRows } from "./cell-rows.ts";
 import { checksumOf } from "./checksum.ts";
-import type { Job, Results } from "./jobs.ts";
+import type { Append, Job, Results } from "./jobs.ts";
 import type { BlobRows } from "./blob-rows.ts";
 
-type Append = Extract<Job, { do: "append" }>;
 type Trim = Extract<Job, { do: "trim" }>;
 
 /** Writes entries, inside the writer's transaction. Refuses before it has changed anything. */

@@ -13,22 +13,25 @@ export interface WriterOptions {
   maxBytes: number | undefined;
 }
 
+export interface Append {
+  do: "append";
+  cell: string;
+  expected: Pos;
+  id: string;
+  /** A JSON array. */
+  events: string;
+  eventCount: number;
+  // What is absent crosses to the other thread for nothing.
+  refs?: readonly string[] | undefined;
+  base?: boolean;
+  open?: boolean;
+  /** Default: now. */
+  at?: number | undefined;
+}
+
 /** What is asked of the writer. Bytes move to its thread. */
 export type Job =
-  | {
-      do: "append";
-      cell: string;
-      expected: Pos;
-      id: string;
-      /** A JSON array. */
-      events: string;
-      eventCount: number;
-      refs: readonly string[] | undefined;
-      base: boolean;
-      open: boolean;
-      /** Default: now. */
-      at: number | undefined;
-    }
+  | Append
   | { do: "begin"; cell: string; pos: Pos }
   | { do: "trim"; cell: string; base: Pos }
   | { do: "put"; cell: string; bytes: Uint8Array }
@@ -51,7 +54,16 @@ export interface Results {
   close: undefined;
 }
 
-export type Answer = { value: Results[Job["do"]] } | { error: Refusal };
+export type Answer = Results[Job["do"]] | Refused;
+
+/** No result has an "error". */
+export interface Refused {
+  error: Refusal;
+}
+
+export function isRefused(answer: Answer): answer is Refused {
+  return typeof answer === "object" && "error" in answer;
+}
 
 /** The first thing that the thread says. */
 export interface Opened {

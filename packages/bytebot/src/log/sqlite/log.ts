@@ -1,8 +1,9 @@
-import type { BlobBlock } from "../../wire/index.ts";
+import { BytebotError, type BlobBlock } from "../../wire/index.ts";
 import type { NewEntry, Place, Pos } from "../log.ts";
 import { checkSize, linesOf } from "../size.ts";
 import type { ReadConnection } from "./connection.ts";
 import { SqliteReader } from "./reader.ts";
+import type { Append } from "./jobs.ts";
 import type { WriterThread } from "./thread.ts";
 
 /**
@@ -30,7 +31,11 @@ export class SqliteLog extends SqliteReader {
   }
 
   override append(cell: string, expected: Pos, entry: NewEntry): Promise<Place> {
-    return this.write(cell, expected, entry);
+    try {
+      return this.write(cell, expected, entry);
+    } catch (error) {
+      return Promise.reject(BytebotError.from(error));
+    }
   }
 
   /** As it was in another log: `at` in milliseconds since 1970. Of a cell without entries it may be any position's. */
@@ -60,23 +65,20 @@ export class SqliteLog extends SqliteReader {
     await this.thread.close();
   }
 
-  private async write(cell: string, expected: Pos, entry: NewEntry, at?: number): Promise<Place> {
+  private write(cell: string, expected: Pos, entry: NewEntry, at?: number): Promise<Place> {
     const lines = linesOf(entry);
     checkSize(lines);
-    const [pos, number] = await this.thread.post({
-      do: "append",
-      cell,
-      expected,
-      id: entry.id,
-      events: `[${lines.join(",\n")}]`,
-      eventCount: lines.length,
-      refs: entry.refs?.length ? entry.refs : undefined,
-      base: entry.base === true,
-      open: entry.open === true,
-      at,
+    const { id, refs, base, open } = entry;
+    const events = lines.length === 1 ? `[${lines[0]}]` : `[${lines.join(",\n")}]`;
+    const job: Append = { do: "append", cell, expected, id, events, eventCount: lines.length };
+    if (refs?.length) job.refs = refs;
+    if (base) job.base = true;
+    if (open) job.open = true;
+    if (at !== undefined) job.at = at;
+    return this.thread.post(job).then(([pos, number]) => {
+      if (number > this.acknowledged) this.acknowledged = number;
+      this.wake();
+      return { pos, cursor: this.reading.cursorOf(number) };
     });
-    if (number > this.acknowledged) this.acknowledged = number;
-    this.wake();
-    return { pos, cursor: this.reading.cursorOf(number) };
   }
 }

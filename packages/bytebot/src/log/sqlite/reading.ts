@@ -197,10 +197,14 @@ export class Reading {
   private toEntry(row: EntryRow): Placed {
     const { cell, number, pos, id, at, base, open, oldest } = row;
     if (checksumOf(row) !== row.checksum) throw damaged(`the entry ${pos} of cell "${cell}"`, this.db.file);
+    const events = JSON.parse(row.events) as Event[];
+    // As the writer has joined them: no JSON has a line feed in a string.
+    const lines = events.length === 0 ? [] : row.events.slice(1, -1).split(",\n");
     return {
       cell,
       id,
-      events: JSON.parse(row.events) as Event[],
+      events,
+      ...(lines.length === events.length ? { lines } : {}),
       pos,
       cursor: this.cursorOf(number),
       at,

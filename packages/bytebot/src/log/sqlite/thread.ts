@@ -2,12 +2,21 @@ import { extname } from "node:path";
 import { fileURLToPath } from "node:url";
 import { Worker, type Transferable } from "node:worker_threads";
 import { BytebotError } from "../../wire/index.ts";
-import { weightOf, type Answer, type Job, type Opened, type Results, type Said, type WriterOptions } from "./jobs.ts";
+import {
+  isRefused,
+  weightOf,
+  type Answer,
+  type Job,
+  type Opened,
+  type Results,
+  type Said,
+  type WriterOptions,
+} from "./jobs.ts";
 
 /** What may wait for the disk, in bytes: more is refused, to be repeated. */
 const MAX_WAITING_BYTES = 64 * 1024 * 1024;
-/** Of one turn of the event loop: that many are sent before it is over, so that both threads have work. */
-const AT_ONCE = 64;
+/** Of one turn of the event loop: that many are sent before it is over, so that both threads have work on one commit. */
+const AT_ONCE = 32;
 /** Without an answer the outcome is unknown: whoever waits may ask again. */
 const ANSWER_MS = 30_000;
 const START_MS = 30_000;
@@ -193,8 +202,8 @@ function settle(waiting: Waiting, answer: Answer | BytebotError): void {
   waiting.resolve = undefined;
   if (!resolve) return;
   if (answer instanceof BytebotError) reject(answer);
-  else if ("error" in answer) reject(BytebotError.fromWire(answer.error));
-  else resolve(answer.value as never);
+  else if (isRefused(answer)) reject(BytebotError.fromWire(answer.error));
+  else resolve(answer as never);
 }
 
 function unavailable(why: string): BytebotError {

@@ -16,18 +16,21 @@ const options = workerData as WriterOptions;
 
 function serve(writer: Writer): void {
   port.on("message", (first: Job[]) => {
-    const jobs = [...first];
-    let bytes = jobs.reduce((sum, job) => sum + weightOf(job), 0);
-    // All that came while the last commit ran.
-    while (bytes < BATCH_BYTES) {
-      const more = receiveMessageOnPort(port) as { message: Job[] } | undefined;
-      if (!more) break;
-      for (const job of more.message) {
+    const jobs: Job[] = [];
+    let bytes = 0;
+    const take = (some: readonly Job[]): void => {
+      for (const job of some) {
         jobs.push(job);
         bytes += weightOf(job);
       }
-    }
-    const answers = writer.run(jobs);
+    };
+    take(first);
+    // All that came while the last commit ran, and what comes until this one: the other thread is still sending.
+    const answers = writer.run(jobs, () => {
+      const more = bytes < BATCH_BYTES ? (receiveMessageOnPort(port) as { message: Job[] } | undefined) : undefined;
+      if (more) take(more.message);
+      return more !== undefined;
+    });
     const isLast = jobs.at(-1)?.do === "close";
     if (isLast) writer.close();
     say({ answers });
