@@ -4,6 +4,7 @@ import type { Key } from "ink";
 import { edits, insert } from "./editor.ts";
 import { edited, typed } from "./keys.ts";
 import type { Options } from "./options.ts";
+import { isKnown, recall, type Past } from "./past.ts";
 import { toValue } from "./question.ts";
 import { busy, newView, type Asking, type View } from "./state.ts";
 import { reduce, type Act, type Shown } from "./view.ts";
@@ -15,18 +16,21 @@ Esc interrupts what runs. Ctrl-C interrupts too; pressed twice, or when nothing 
 export class Chat {
   view: View;
   private readonly satellite: Satellite;
+  private readonly past: Past;
   private readonly changed: () => void;
   /** Ctrl-C was pressed while this ran: the next one leaves. */
   private interrupting = false;
   private leaving = false;
 
-  constructor(satellite: Satellite, { scope, banner }: Options, changed: () => void) {
-    this.view = newView(scope, banner);
+  constructor(satellite: Satellite, { scope, banner }: Options, past: Past, changed: () => void) {
+    this.view = recall(newView(scope, banner, satellite.componentId), past);
+    this.past = past;
     this.satellite = satellite;
     this.changed = changed;
   }
 
   show(event: Shown): void {
+    if (isKnown(this.past, event)) return;
     this.apply(event);
     if (!busy(this.view)) this.interrupting = false;
   }

@@ -2,6 +2,7 @@ import type { Satellite } from "bytebot/sdk";
 import { render } from "ink";
 import { Chat } from "./chat.ts";
 import type { Options } from "./options.ts";
+import { past } from "./past.ts";
 import { Screen } from "./screen.tsx";
 import { shownTypes } from "./view.ts";
 
@@ -11,7 +12,9 @@ const FRAME_MS = 16;
 /** The chat on a terminal; settles when the person leaves or the connection closes, the terminal as it was. */
 export async function interactive(satellite: Satellite, options: Options): Promise<void> {
   let timer: NodeJS.Timeout | undefined;
-  const chat = new Chat(satellite, options, () => (timer ??= setTimeout(draw, FRAME_MS)));
+  // What happens meanwhile is held until start().
+  const before = await past(satellite, options.scope);
+  const chat = new Chat(satellite, options, before, () => (timer ??= setTimeout(draw, FRAME_MS)));
   const screen = () => <Screen view={chat.view} user={options.user} onKey={chat.key} onPaste={chat.paste} />;
   const ink = render(screen(), { exitOnCtrlC: false, interactive: true });
   let gone = false;

@@ -28,6 +28,8 @@ export interface Asking {
 /** Everything the screen shows, as a value. */
 export interface View {
   scope: string;
+  /** The component's own id: its inputs are the person's, also those of a run before this one. */
+  self: string;
   /** Not printed yet; emptied once it is, so that it stays small. */
   finished: readonly Item[];
   /** How often it was emptied. */
@@ -47,9 +49,10 @@ export interface View {
 }
 
 /** `banner` is the first thing on the screen; "" is none. */
-export function newView(scope: string, banner = ""): View {
+export function newView(scope: string, banner = "", self = ""): View {
   return {
     scope,
+    self,
     finished: banner === "" ? [] : [{ type: "note", text: banner }],
     printed: 0,
     running: false,

@@ -41,7 +41,7 @@ export function reduce(view: View, event: Shown | Act): View {
   if (event.scope !== view.scope) return view;
   switch (event.event_type) {
     case "user_event":
-      return arrived(view, event.id, event.text ?? textOf(event.content));
+      return arrived(view, event.id, event.text ?? textOf(event.content), event["from"] === view.self);
     case "input_state":
       return event.fate === "returned" ? returned(view, event.id, "was not delivered") : view;
     case "scope_state":

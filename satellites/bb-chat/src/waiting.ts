@@ -1,10 +1,10 @@
 import { withText } from "./editor.ts";
 import { print, type View, type Waiting } from "./state.ts";
 
-/** The Hub's echo of an input, ours (known by its id) or another UI's: the order of the echoes is the order. */
-export function arrived(view: View, id: string | undefined, text: string): View {
+/** The Hub's echo of an input, ours (known by its id or its sender) or another UI's: the order of the echoes is the order. */
+export function arrived(view: View, id: string | undefined, text: string, mine: boolean): View {
   const known = view.waiting.find((input) => input.id === id);
-  const input: Waiting = known ? { ...known, state: "queued" } : { id: id ?? "", text, mine: false, state: "queued" };
+  const input: Waiting = known ? { ...known, state: "queued" } : { id: id ?? "", text, mine, state: "queued" };
   const others = view.waiting.filter((other) => other !== known);
   const free = view.turn === "none" && !others.some(queued);
   const next = { ...view, waiting: [...others, input] };

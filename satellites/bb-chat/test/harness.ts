@@ -15,6 +15,10 @@ export interface Start {
   terminal?: { columns: number; rows: number };
   /** satellite.ts: the test is the Hub. app.ts: a whole app with a Hub of its own. */
   program?: "satellite.ts" | "app.ts";
+  /** What the app keeps its log in: it is there again when it is started anew. */
+  file?: string;
+  /** What the conversation has when the satellite joins. */
+  past?: Wire;
 }
 
 /** The chat satellite in a process of its own, on a terminal or on pipes; the test is the Hub at the end of its wire. */
@@ -25,13 +29,17 @@ export class Chat {
   /** What the satellite sent. */
   readonly received: Wire[] = [];
   synced = false;
+  /** How often it has asked for what was said before. */
+  asked = 0;
+  private readonly past: Wire;
   private readonly child: ChildProcess;
   private readonly wire: Duplex;
   private readonly watchers = new Set<() => void>();
   private exited: number | undefined;
 
-  constructor(test: TestContext, { opts = {}, terminal, program: run = "satellite.ts" }: Start) {
-    const command = [process.execPath, fixture(run), JSON.stringify(opts)];
+  constructor(test: TestContext, { opts = {}, terminal, program: run = "satellite.ts", file, past }: Start) {
+    this.past = past ?? { event_type: "bb_history_result", success: true, events: [], more: false };
+    const command = [process.execPath, fixture(run), JSON.stringify(opts), ...(file === undefined ? [] : [file])];
     const python = terminal && ["python3", fixture("terminal.py"), String(terminal.columns), String(terminal.rows)];
     const [program = "", ...args] = [...(python ?? []), ...command];
     const env = { ...process.env, NODE_NO_WARNINGS: "1", CI: "", FORCE_COLOR: "0" };
@@ -61,6 +69,12 @@ export class Chat {
   /** Closes our end of its stdout. */
   stopReading(): void {
     this.child.stdout?.destroy();
+  }
+
+  /** The Hub dies, and the chat with it. */
+  async kill(): Promise<void> {
+    this.signal("SIGKILL");
+    await this.until(() => this.exited !== undefined, "the end");
   }
 
   send(...events: Wire[]): void {
@@ -136,6 +150,10 @@ export class Chat {
   }
 
   private takesIn(event: Wire): void {
+    if (event.event_type === "bb_history_request") {
+      this.asked++;
+      return this.send({ ...this.past, in_reply_to: event["id"] });
+    }
     if (event.event_type !== "bb_sync") return this.changed(() => this.received.push(event));
     const { name: _, ...asked } = event;
     const limits = { line_bytes: 1 << 20, values: 10_000, depth: 64 };

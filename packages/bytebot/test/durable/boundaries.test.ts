@@ -24,9 +24,13 @@ test(
         const scope = `u_${moment}-${at}`;
         scopes.push(scope);
         await person.until(() => person.satellite !== undefined);
-        await site.hub.dies(moment, at);
+        const { hub } = site;
+        await hub.dies(moment, at);
         const said = person.say(scope, `use the tools ${scope}.`, `m_${scope}`);
-        killed = await Promise.race([site.hub.ended.then(() => true), person.sawEnds(scope).then(() => false)]);
+        const ended = hub.ended.then(() => true);
+        // A Hub that has ended the turn may still be about to die of it: one that answers is not.
+        const lives = person.sawEnds(scope).then(() => hub.dies(moment, 0));
+        killed = await Promise.race([ended, lives.then(() => false)]);
         if (killed) {
           for (const { event_type, call_id } of await site.events())
             if (event_type === "bb_tool_call_result") tools.settled.add(String(call_id));

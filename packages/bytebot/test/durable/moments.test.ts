@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { test, type TestContext } from "node:test";
 import type { Event } from "../../src/wire/index.ts";
 import { Person, Script, Tools } from "./crew.ts";
+import type { Moment } from "./hub.ts";
 import { Site } from "./site.ts";
 
 const timeout = 120_000;
@@ -33,31 +34,33 @@ function held(script: Script): { goOn: () => void } {
 
 const reasons = (events: readonly Event[]): unknown[] => events.map(({ stop_reason }) => stop_reason);
 
-for (const moment of ["unheard", "heard"] as const) {
-  test(
-    `an interrupt that is logged when the Hub is killed, ${moment === "heard" ? "and acknowledged" : "though nobody heard of it"}, ends the turn as interrupted, once (REC-4, INT-1, hard case 17)`,
-    { timeout },
-    async (t) => {
-      const { site, person, script } = await open(t);
-      const { goOn } = held(script);
-      await person.say("u", "hello", "m_1");
-      await person.until(() => person.text("u") === "all ", "the first word");
-      await site.hub.dies(moment, 1);
-      const interrupted = person.satellite!.interrupt("u", "enough").catch((error: unknown) => error);
-      await site.hub.ended;
-      goOn();
-      await site.up();
-      await interrupted;
-      await person.sawEnds("u");
-      await person.say("u", "again", "m_2");
-      await person.sawEnds("u", 2);
-      await site.down();
-      const logged = await site.check();
-      assert.deepEqual(reasons(person.ends("u")), ["interrupted", "end_turn"]);
-      assert.equal(logged.filter(({ event_type }) => event_type === "interrupt").length, 1);
-      assert.deepEqual([script.count("u", "hello"), script.count("u", "again")], [1, 1]);
-    },
-  );
+const interrupts = {
+  heard:
+    "an interrupt that was acknowledged when the Hub is killed ends the turn as interrupted, once (REC-4, INT-1, hard case 17)",
+  unheard:
+    "an interrupt that was logged when the Hub is killed, though nobody heard of it, ends the turn as interrupted, once (REC-4, INT-1, hard case 17)",
+};
+for (const [moment, name] of Object.entries(interrupts)) {
+  test(name, { timeout }, async (t) => {
+    const { site, person, script } = await open(t);
+    const { goOn } = held(script);
+    await person.say("u", "hello", "m_1");
+    await person.until(() => person.text("u") === "all ", "the first word");
+    await site.hub.dies(moment as Moment, 1);
+    const interrupted = person.satellite!.interrupt("u", "enough").catch((error: unknown) => error);
+    await site.hub.ended;
+    goOn();
+    await site.up();
+    await interrupted;
+    await person.sawEnds("u");
+    await person.say("u", "again", "m_2");
+    await person.sawEnds("u", 2);
+    await site.down();
+    const logged = await site.check();
+    assert.deepEqual(reasons(person.ends("u")), ["interrupted", "end_turn"]);
+    assert.equal(logged.filter(({ event_type }) => event_type === "interrupt").length, 1);
+    assert.deepEqual([script.count("u", "hello"), script.count("u", "again")], [1, 1]);
+  });
 }
 
 test(
