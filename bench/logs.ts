@@ -1,7 +1,7 @@
 /** The log of a measured Hub: in memory, or on disk with one promise or the other. And the least that a commit on disk costs. */
-import { DatabaseSync } from "node:sqlite";
 import { ByteBot } from "bytebot";
 import { inFolder } from "./files.ts";
+import { readLines, startChild } from "./lines.ts";
 import { percentiles } from "./work.ts";
 
 export type Kept = "memory" | "normal" | "full";
@@ -21,23 +21,13 @@ export function withHub<T>(
   });
 }
 
-const COMMITS = 200;
-
-/** µs of a commit of one row, FULL, in node:sqlite alone: the median. */
-export function rawCommit(): Promise<number> {
+/** The work, and what a commit of one row, FULL, in node:sqlite alone takes on the same disk meanwhile: the median, in µs. */
+export function besideCommits<T>(work: () => Promise<T>, signal: AbortSignal): Promise<{ done: T; raw_us: number }> {
   return inFolder(async (folder) => {
-    const db = new DatabaseSync(`${folder}/raw.db`);
-    try {
-      db.exec("PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; CREATE TABLE entries (events TEXT)");
-      const insert = db.prepare("INSERT INTO entries VALUES (?)");
-      const times = Array.from({ length: COMMITS }, () => {
-        const started = performance.now();
-        insert.run("x".repeat(600));
-        return (performance.now() - started) * 1e3;
-      });
-      return percentiles(times).p50_us;
-    } finally {
-      db.close();
-    }
+    await using child = startChild("commits.ts", signal, `${folder}/raw.db`);
+    const times: number[] = [];
+    readLines<number>(child.stdout, (took) => times.push(took));
+    const done = await Promise.race([work(), child.gone]);
+    return { done, raw_us: percentiles(times).p50_us };
   });
 }

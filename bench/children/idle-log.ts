@@ -4,7 +4,7 @@ import { ByteBot } from "bytebot";
 import { openInproc, runTurns } from "../inproc.ts";
 import type { Told } from "../idle-log.ts";
 import { QUOTAS } from "../ours.ts";
-import { percentiles } from "../work.ts";
+import { micros, percentiles } from "../work.ts";
 
 const OPENED = 9;
 const USED = 20_000;
@@ -17,11 +17,14 @@ const taken = () => {
 };
 
 const times: number[] = [];
+const used: number[] = [];
 for (let n = 0; n < OPENED; n++) {
   const started = performance.now();
+  const cpu = process.cpuUsage();
   const hub = await ByteBot.open({ file, quotas: QUOTAS });
   await hub.start();
   times.push(performance.now() - started);
+  used.push(micros(cpu) / 1e3);
   await hub.stop();
 }
 const hub = await ByteBot.open({ file, synchronous: "normal", quotas: QUOTAS });
@@ -34,6 +37,7 @@ const warm = taken();
 await runTurns(app, USED, "used", signal);
 const told: Told = {
   start_ms: percentiles(times).p50_us,
+  cpu_ms: percentiles(used).p50_us,
   rss_mib: rss / 1024 / 1024,
   used_bytes: (taken().heapUsed - warm.heapUsed) / USED,
 };

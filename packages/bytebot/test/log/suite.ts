@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { createHash } from "node:crypto";
 import { test } from "node:test";
 import { MAX_ENTRY_BYTES, orderOf, withLargeEvents, type Entry, type EventLog } from "../../src/log/index.ts";
 import type { Event } from "../../src/wire/index.ts";
@@ -236,6 +237,34 @@ export function logSuite(name: string, open: () => Promise<EventLog>): void {
     await assert.rejects(async () => log.append("u", 0, many), { code: "too_large" });
     await log.append("u", 0, entry("c", "fits"));
     assert.deepEqual(texts(await all(log.read("u", 0))), ["fits"]);
+    await log.close();
+  });
+
+  test(`${name}: an entry may follow its blob before that is answered, and stands in the log with it`, async () => {
+    const log = await open();
+    const bytes = new TextEncoder().encode("hello");
+    const ref = `sha256-${createHash("sha256").update(bytes).digest("hex")}`;
+    const [blob, place] = await Promise.all([
+      log.putBlob("u", bytes),
+      log.append("u", 0, { ...entry("a", "with a blob"), refs: [ref] }),
+    ]);
+    assert.deepEqual([blob.ref, place.pos], [ref, 1]);
+    assert.deepEqual(await log.getBlob("u", ref), bytes);
+    await log.close();
+  });
+
+  test(`${name}: what is read of an entry has its events' lines, whatever is in them`, async () => {
+    const log = withLargeEvents(await open());
+    const said = ["one", 'two",\n{"three', "[],\u2028\n\n,", "", "four", "large".repeat(50_000)];
+    await log.append("u", 0, entry("a", ...said.slice(0, 4)));
+    await log.append("u", 1, { id: "b", events: [] });
+    await log.append("u", 2, entry("c", ...said.slice(4)));
+    for (const { events, lines } of await all(log.read("u", 0)))
+      assert.deepEqual(
+        lines?.map((line) => JSON.parse(line) as unknown),
+        events,
+      );
+    assert.deepEqual(texts(await all(log.read("u", 0))), said);
     await log.close();
   });
 

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
+import { statSync } from "node:fs";
 import { test } from "node:test";
 import type { Worker } from "node:worker_threads";
 import { openSqliteLog, orderOf } from "../../../src/log/index.ts";
@@ -89,6 +90,18 @@ test("a program that leaves a log open ends all the same", () => {
   const out = execFileSync(process.execPath, ["--input-type=module", "-e", script], { timeout: 20_000 });
   assert.equal(String(out), "appended\n");
   assert.equal(sql<{ n: number }>(file, "SELECT count(*) AS n FROM entries")[0]!.n, 1);
+});
+
+test("what was written is moved into the file now and then: what lies beside it does not grow with the log", async () => {
+  const file = freshFile();
+  const { log } = await openSqliteLog({ file });
+  for (let n = 0; n < 60; n++)
+    await Promise.all(
+      Array.from({ length: 20 }, (_, cell) => log.append(`c${cell}`, n, entry(`e${cell}.${n}`, "x".repeat(50_000)))),
+    );
+  assert.ok(statSync(file).size > 40_000_000);
+  assert.ok(statSync(`${file}-wal`).size < 20_000_000, String(statSync(`${file}-wal`).size));
+  await log.close();
 });
 
 test("room that trimming has freed is used again and given back", async () => {
