@@ -101,3 +101,23 @@ test("what comes to an end before its cell is full leaves nothing to stand for i
   assert.equal(owner.all("bb_turn_result").length, 8);
   await world.hub.close();
 });
+
+test("a scope, and what is below it, may keep more or less than the others (LOG-5)", async () => {
+  const scopes = { acme: { events: 4 }, "acme/kept": { events: Infinity } };
+  const world = new World({ retention: { events: 1000, bytes: Infinity, scopes } });
+  const infer = await world.join("infer");
+  const ui = await world.join("ui");
+  for (let turn = 0; turn < 12; turn++) {
+    for (const scope of ["acme/x", "acme/kept", "other"]) {
+      await ui.send(message(`${turn} in ${scope}`, scope));
+      await answer(infer, "yes");
+    }
+  }
+  const entries = await world.entries();
+  const texts = (cell: string): unknown[] =>
+    entries.flatMap((entry) => (entry.cell === cell ? entry.events : [])).flatMap(({ text }) => text ?? []);
+  assert.ok(texts("acme/x").length < 8, `${texts("acme/x").length} are kept`);
+  assert.equal(texts("acme/kept").length, 12);
+  assert.equal(texts("other").length, 12);
+  await world.hub.close();
+});

@@ -4,6 +4,7 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, suite, test } from "node:test";
+import { openSqliteLog } from "../../src/log/index.ts";
 import { cellOf, validate } from "../../src/wire/index.ts";
 import { checkLog } from "../hub/invariants.ts";
 import { findInOrder, parseLines } from "../matcher.ts";
@@ -45,6 +46,29 @@ for (const way of ways) {
     },
   );
 }
+
+suite(
+  "with the log on disk it comes to the same log, over the shortest way and the longest (LOG-2, DUR-1)",
+  { concurrency: 2 },
+  () => {
+    for (const way of ["in-proc", ways.at(-1)!] as const) {
+      for (const script of scripts) {
+        if (way !== "in-proc" && script.cast.some((role) => role.behind)) continue;
+        test(`${script.name}, ${way}`, async () => {
+          const { log } = await openSqliteLog({
+            file: join(children, `${script.name}-${way.replaceAll(/\W/g, "")}.db`),
+          });
+          const recording = await play(script, way, children, log);
+          assert.deepEqual(
+            recording.reports.filter((line) => !script.reports?.test(line)),
+            [],
+          );
+          assert.deepEqual(logOf(script, recording), logOf(script, await inProc.get(script)!));
+        });
+      }
+    }
+  },
+);
 
 suite("what a script leads to", () => {
   for (const script of scripts) {

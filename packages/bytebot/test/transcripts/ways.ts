@@ -1,6 +1,6 @@
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
-import { ByteBot, MemoryLog, type Event } from "../../src/index.ts";
+import { ByteBot, MemoryLog, type Event, type EventLog } from "../../src/index.ts";
 import { offer } from "../../src/hub/index.ts";
 import { dialHttp, serveHttp, startInproc, type Kind, type Main } from "../../src/sdk/index.ts";
 import { inprocPair, type Connect, type Link, type Receiver } from "../../src/transport/index.ts";
@@ -32,8 +32,8 @@ export interface Recording {
 }
 
 /** Plays a script, each satellite reached in this way; children write down their lines in `folder`. */
-export async function play(script: Script, way: Way, folder = ""): Promise<Recording> {
-  await using stage = new Stage(script, way, folder);
+export async function play(script: Script, way: Way, folder = "", log: EventLog = new MemoryLog()): Promise<Recording> {
+  await using stage = new Stage(script, way, folder, log);
   return await stage.play();
 }
 
@@ -41,7 +41,7 @@ class Stage implements AsyncDisposable {
   private readonly script: Script;
   private readonly way: Way;
   private readonly folder: string;
-  private readonly log = new MemoryLog();
+  private readonly log: EventLog;
   private readonly hub: ByteBot;
   private readonly lines: Line[] = [];
   private readonly trace: Event[] = [];
@@ -51,7 +51,8 @@ class Stage implements AsyncDisposable {
   private readonly over = new AbortController();
   private readonly ending: (() => Promise<unknown>)[] = [];
 
-  constructor(script: Script, way: Way, folder: string) {
+  constructor(script: Script, way: Way, folder: string, log: EventLog) {
+    this.log = log;
     this.script = script;
     this.way = way;
     this.folder = folder;
