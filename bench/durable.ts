@@ -22,8 +22,8 @@ const WARM_UP = 10;
 
 interface Contender {
   /** Puts one entry into each of so many cells; when it is over all of them are on the disk. */
-  append(size: number): Promise<void> | void;
-  close(): Promise<void> | void;
+  append: (size: number) => Promise<void> | void;
+  close: () => Promise<void> | void;
 }
 
 const lineOf = (n: number) => JSON.stringify(chunkEvent(n));

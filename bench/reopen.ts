@@ -81,7 +81,7 @@ async function open(file: string, { unlimited }: Load, blocks: number): Promise<
 }
 
 async function build(file: string, load: Load, signal: AbortSignal): Promise<void> {
-  const app = await open(file, load, BLOCKS);
+  const app = await open(file, load, Math.min(BLOCKS, load.events));
   await using hub = app.hub;
   const turn = async () => {
     const ended = app.ended();
