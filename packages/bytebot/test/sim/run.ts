@@ -134,7 +134,8 @@ function settingsOf(random: Random): Settings {
     ]),
     hard: {
       every: random.pick([100, 300, 1000]),
-      atCommit: random.pick([0.002, 0.01, 0.03]),
+      atCommit: random.pick([0, 0.005, 0.02]),
+      atDecision: random.pick([0, 0.1, 0.4]),
       downMs: random.pick([0, 100, 3000]),
       readMs: random.pick([0, 0, 5, 100]),
       idle: random.pick([1, 2, 3, 1000]),

@@ -72,7 +72,7 @@ export const recovery: readonly Sabotage[] = [
   {
     name: "an owner's call that was told to stop goes on (REC-4)",
     file: "hub/recovery/resume.ts",
-    find: "if (ending || call.held?.stopped)",
+    find: "if (ending || call.held.stopped)",
     replace: "if (ending)",
   },
   {

@@ -1,4 +1,4 @@
-import type { CoreLimits, Hub, Offer } from "../../src/hub/index.ts";
+import type { Hub, Offer } from "../../src/hub/index.ts";
 import { tenantOf, type Event } from "../../src/wire/index.ts";
 import type { NewEntry } from "../../src/log/index.ts";
 import type { Check } from "./checks/check.ts";
@@ -23,20 +23,6 @@ export interface Settings {
   /** Undefined: the Hub lives as long as the run. */
   hard: Hard | undefined;
 }
-
-/** Short waits, so that a run of some seconds sees them all. Milliseconds. */
-export const limits: Partial<CoreLimits> = {
-  renderMs: 2000,
-  inferIdleMs: 4000,
-  toolMs: 3000,
-  questionMs: 4000,
-  graceMs: 1000,
-  retryMs: 200,
-  maxRetryMs: 3000,
-  queue: 6,
-  callsPerLoop: 8,
-  sameCalls: 2,
-};
 
 const killed = Symbol.for("bytebot.killed");
 
@@ -141,7 +127,7 @@ export class Stage {
     const { hard } = this.settings;
     if (!hard || this.quiet) return false;
     const isDecisive = events.some(({ event_type }) => DECISIVE.has(event_type));
-    if (!this.fate!.chance(isDecisive ? hard.atCommit * 20 : hard.atCommit)) return false;
+    if (!this.fate!.chance(isDecisive ? hard.atDecision : hard.atCommit)) return false;
     this.kill();
     return true;
   }

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import type { Event } from "../../../src/wire/index.ts";
 import type { Line } from "../line.ts";
 import type { Kept } from "../log.ts";
-import { limits } from "../stage.ts";
+import { limits } from "../limits.ts";
 import type { Check } from "./check.ts";
 
 /** Who sends one of these gets one of those, or an error that says why not. */
