@@ -29,7 +29,7 @@ export interface Outcome {
 export type Shrink = Partial<Pick<Settings, "moves" | "crash">>;
 
 /** Everything is over long before this; what is not, hangs. */
-const LONGEST_MS = 120_000;
+const LONGEST_MS = 240_000;
 /** Of real time. */
 const CLOSE_MS = 10_000;
 

@@ -69,7 +69,10 @@ export class Stage {
     this.settings = settings(this.random);
     this.log = new SimLog(this);
     this.ids = this.fork();
-    if (this.settings.hard) this.fate = this.fork();
+    if (this.settings.hard) {
+      this.fate = this.fork();
+      this.time.turns = 4;
+    }
     this.life = new Life(this, this.ids, this.fate);
     this.life.state = "up";
     this.light();

@@ -15,6 +15,8 @@ const START = 1_700_000_000_000;
  * queue has happened before the next thing does; nothing else runs, so the same seed gives the same run.
  */
 export class Time {
+  /** Turns of the event loop between two things that happen: whoever reads the log needs some for each entry. */
+  turns = 1;
   private time = START;
   private order = 0;
   /** Sorted, the next last. */
@@ -51,7 +53,7 @@ export class Time {
         const next = this.due.pop()!;
         this.time = Math.max(this.time, next.at);
         next.act();
-        await turnOfTheLoop();
+        for (let turn = 0; turn < this.turns; turn++) await turnOfTheLoop();
         if (until()) return;
       }
     } finally {

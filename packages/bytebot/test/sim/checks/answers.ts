@@ -75,6 +75,11 @@ export class Answers implements Check {
     this.seqs.set(key, seq);
   }
 
+  /** Who was told that the log refused its work, is told by the next Hub what became of it. */
+  died(): void {
+    for (const total of this.totals.values()) total.answered = 0;
+  }
+
   private total(line: Line, id: string): { asked: number; answered: number } {
     const key = `${line.offer.componentId} ${id}`;
     let total = this.totals.get(key);
