@@ -1,7 +1,5 @@
 import * as calls from "./tools/calls.ts";
-import type { Conversation } from "./state.ts";
 import type { Core, Happened } from "./core.ts";
-import { heldCallEnded } from "./recovery/recall.ts";
 import { endHeld, startCall, toolsAreBack } from "./recovery/resume.ts";
 import { stopChildren } from "./turn/stop.ts";
 import type { Work } from "./tenants/tenants.ts";
@@ -20,23 +18,20 @@ export function goOn(core: Core, happened: Happened): void {
       return toolsAreBack(core);
     case "held_stopped":
       return endHeld(core, happened.conversation);
-    case "call_returns":
-      return startCall(core, happened.conversation, happened.call);
+    case "call_returns": {
+      const { conversation, call } = happened;
+      // The call of a turn that is held waits with it.
+      if (call.loopId !== undefined && conversation.turn?.phase.step === "held") return;
+      return startCall(core, conversation, call);
+    }
     case "call_ended":
       stopChildren(core, happened.call);
-      return callEnded(core, happened.conversation);
+      return allCallsEnded(core, happened.conversation);
     case "approval_answered": {
       const { conversation, call, choice, outcome } = happened;
       return calls.approvalGiven(core, conversation, call, choice, outcome);
     }
   }
-}
-
-/** The round goes on when the last call has ended; where the turn is held, the next one is. */
-function callEnded(core: Core, conversation: Conversation): void {
-  const { turn } = conversation;
-  if (turn?.phase.step === "held") heldCallEnded(conversation, turn);
-  else allCallsEnded(core, conversation);
 }
 
 /** A tenant has room: its conversations take it in a circle (rule QTA-2). */

@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { MemoryLog, type NewEntry, type Place } from "../../src/log/index.ts";
 import { checkRecalled } from "./recalled.ts";
 import { cutAfter, goOn, restarted } from "./restart.ts";
-import { inferResult, message, register, textChunks, toolChunks, World, type Peer } from "./world.ts";
+import { inferResult, message, register, textChunks, toolChunks, toolResult, World, type Peer } from "./world.ts";
 
 const policy = [{ tool: "*", decision: "ask" as const }];
 const SMALL = { events: 2, bytes: Infinity };
@@ -148,5 +148,31 @@ test("a question that nobody answered before the Hub went on ends its call, and 
   const request = infer.last("bb_infer_request");
   assert.match(JSON.stringify(request["messages"]), /Nobody answered/);
   await infer.send(...textChunks(request, "well"), inferResult(request));
+  await world.end();
+});
+
+test("what a turn that is held was allowed runs when the Hub goes on; a call that was asked for meanwhile is not ended with it (REC-4)", async () => {
+  const before = new World({ policy: [{ tool: "*", decision: "ask" }] });
+  await approving(before);
+  const log = await cutAfter(await before.entries(), Infinity);
+  await before.hub.close();
+  const world = await restarted(log, { recovery: "wait" });
+  const tools = await world.join("toolsource");
+  await tools.send(register("read", "write"));
+  await world.join("infer");
+  const ui = await world.join("ui");
+  await goOn(world);
+  const question = ui.last("input_strict")["id"];
+  await ui.send({ event_type: "input_reply", in_reply_to: question, outcome: "accepted", value: "once" });
+  assert.equal(tools.all("bb_tool_call_request").length, 0, "its turn is held");
+  checkRecalled(world.hub["core"], await world.entries(), new Set());
+  await ui.send({ event_type: "bb_tool_call_request", id: "k1", scope: "u", name: "write", input: {} });
+  const running = tools.last("bb_tool_call_request");
+  world.hub.resume("u", "end");
+  await world.settle();
+  assert.equal(ui.all("infer_chunk").at(-1)?.["stop_reason"], "interrupted");
+  assert.equal(tools.all("bb_tool_call_request").length, 1);
+  await tools.send(toolResult(running, "written"));
+  assert.equal(ui.last("bb_tool_call_result")["status"], "ok");
   await world.end();
 });

@@ -2,8 +2,9 @@ import { Hub, type Clock, type HubOptions } from "../../src/hub/index.ts";
 import type { Recovery } from "../../src/hub/recovery/loading.ts";
 import { TENANTS } from "./tenants.ts";
 import { HubLog } from "./hub-log.ts";
+import { limits } from "./limits.ts";
 import type { Random } from "./random.ts";
-import { limits, type Stage } from "./stage.ts";
+import type { Stage } from "./stage.ts";
 
 /** How the Hub itself fares, beside its satellites. */
 export interface Hard {
@@ -11,6 +12,8 @@ export interface Hard {
   every: number;
   /** How often it dies between a commit and the log's answer, of 1. */
   atCommit: number;
+  /** The same, after what a person said of what is under way. */
+  atDecision: number;
   /** Longest time until the next Hub starts, in milliseconds. */
   downMs: number;
   /** Longest time that reading from the log takes, in milliseconds. */

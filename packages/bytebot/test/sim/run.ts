@@ -29,7 +29,7 @@ export interface Outcome {
 export type Shrink = Partial<Pick<Settings, "moves" | "crash">>;
 
 /** Everything is over long before this; what is not, hangs. */
-const LONGEST_MS = 120_000;
+const LONGEST_MS = 240_000;
 /** Of real time. */
 const CLOSE_MS = 10_000;
 
@@ -134,7 +134,8 @@ function settingsOf(random: Random): Settings {
     ]),
     hard: {
       every: random.pick([100, 300, 1000]),
-      atCommit: random.pick([0.002, 0.01, 0.03]),
+      atCommit: random.pick([0, 0.005, 0.02]),
+      atDecision: random.pick([0, 0.1, 0.4]),
       downMs: random.pick([0, 100, 3000]),
       readMs: random.pick([0, 0, 5, 100]),
       idle: random.pick([1, 2, 3, 1000]),

@@ -58,12 +58,6 @@ export const recovery: readonly Sabotage[] = [
     replace: "false",
   },
   {
-    name: "that an inference was interrupted is not read (REC-2)",
-    file: "hub/recovery/recall.ts",
-    find: `if (event["interrupted"] === true) phase.end`,
-    replace: "if (false) phase.end",
-  },
-  {
     name: "an interrupt that was logged is not read (REC-4)",
     file: "hub/recovery/recall.ts",
     find: "if (turn) turn.stopping ??= { reason, until: 0 };",
@@ -72,7 +66,7 @@ export const recovery: readonly Sabotage[] = [
   {
     name: "an owner's call that was told to stop goes on (REC-4)",
     file: "hub/recovery/resume.ts",
-    find: "if (ending || call.held?.stopped)",
+    find: "if (ending || call.held.stopped)",
     replace: "if (ending)",
   },
   {
@@ -183,9 +177,9 @@ export const recovery: readonly Sabotage[] = [
   },
   {
     name: "a cell leaves the memory while something goes on in it (REC-7)",
-    file: "hub/hub.ts",
-    find: "(this.inputs.length === 1 && this.cells.isQuiet(input.cell))",
-    replace: "this.inputs.length > 0",
+    file: "hub/recovery/loading.ts",
+    find: "!(alone && this.options.cells.isQuiet(input.cell))",
+    replace: "!alone && false",
     and: { file: "hub/recovery/resume.ts", find: "if (core.loaded.isBusy(cell)) return;", replace: "" },
   },
   {
@@ -197,8 +191,8 @@ export const recovery: readonly Sabotage[] = [
   {
     name: "an event does not wait until its conversation is read (REC-7)",
     file: "hub/recovery/loading.ts",
-    find: "    return this.cell(cellOf(scope));",
-    replace: "    void this.cell(cellOf(scope));\n    return undefined;",
+    find: "return connection !== undefined && mayTouch(connection, scope);",
+    replace: "return connection === undefined && mayTouch(connection!, scope);",
   },
   {
     name: "work goes on before the app says so (REC-4)",

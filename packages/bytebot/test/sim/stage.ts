@@ -1,4 +1,4 @@
-import type { CoreLimits, Hub, Offer } from "../../src/hub/index.ts";
+import type { Hub, Offer } from "../../src/hub/index.ts";
 import { tenantOf, type Event } from "../../src/wire/index.ts";
 import type { NewEntry } from "../../src/log/index.ts";
 import type { Check } from "./checks/check.ts";
@@ -23,20 +23,6 @@ export interface Settings {
   /** Undefined: the Hub lives as long as the run. */
   hard: Hard | undefined;
 }
-
-/** Short waits, so that a run of some seconds sees them all. Milliseconds. */
-export const limits: Partial<CoreLimits> = {
-  renderMs: 2000,
-  inferIdleMs: 4000,
-  toolMs: 3000,
-  questionMs: 4000,
-  graceMs: 1000,
-  retryMs: 200,
-  maxRetryMs: 3000,
-  queue: 6,
-  callsPerLoop: 8,
-  sameCalls: 2,
-};
 
 const killed = Symbol.for("bytebot.killed");
 
@@ -83,7 +69,10 @@ export class Stage {
     this.settings = settings(this.random);
     this.log = new SimLog(this);
     this.ids = this.fork();
-    if (this.settings.hard) this.fate = this.fork();
+    if (this.settings.hard) {
+      this.fate = this.fork();
+      this.time.turns = 4;
+    }
     this.life = new Life(this, this.ids, this.fate);
     this.life.state = "up";
     this.light();
@@ -141,7 +130,7 @@ export class Stage {
     const { hard } = this.settings;
     if (!hard || this.quiet) return false;
     const isDecisive = events.some(({ event_type }) => DECISIVE.has(event_type));
-    if (!this.fate!.chance(isDecisive ? hard.atCommit * 20 : hard.atCommit)) return false;
+    if (!this.fate!.chance(isDecisive ? hard.atDecision : hard.atCommit)) return false;
     this.kill();
     return true;
   }

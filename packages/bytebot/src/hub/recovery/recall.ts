@@ -248,11 +248,8 @@ function ended(conversation: Conversation, event: Event): void {
     const answer = { type: "send" as const, to: "", event, plus: { in_reply_to: requester.id } };
     recallSeen(conversation, requester.component, requester.id, { answer });
   }
-  if (conversation.turn && call.loopId !== undefined) heldCallEnded(conversation, conversation.turn);
-}
-
-/** The last call of a round has ended: what is held is the next round. */
-export function heldCallEnded(conversation: Conversation, turn: Turn): void {
+  const { turn } = conversation;
+  if (!turn || call.loopId === undefined) return;
   const phase = heldOf(turn);
   if (phase.at !== "calling" || phase.calls.some(({ state }) => state !== "done")) return;
   addResults(conversation.messages, phase.calls);

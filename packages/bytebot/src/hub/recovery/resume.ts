@@ -87,7 +87,9 @@ function goOn(core: Core, conversation: Conversation, ending: boolean): void {
     if (!ending) core.effect(scope, { type: "publish", event: state });
   }
   for (const call of [...conversation.calls.values()]) {
-    if (ending || call.held?.stopped) stopCall(core, conversation, call);
+    // One that was asked for since then is no part of what was cut off.
+    if (!call.held) continue;
+    if (ending || call.held.stopped) stopCall(core, conversation, call);
     else if (call.state === "returning") startCall(core, conversation, call);
   }
   if (turn && phase) {

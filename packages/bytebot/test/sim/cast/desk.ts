@@ -34,13 +34,13 @@ export class DeskActor extends UiActor {
       ],
       [3, () => this.say({ event_type: "interrupt", id, scope })],
       [1, () => this.die("the desk was closed")],
-      [this.stage.settings.hard ? 6 : 0, () => this.regret(id, scope)],
+      [this.stage.settings.hard ? 15 : 0, () => this.stopped(id, scope)],
     ])();
   }
 
   /** A call that it stops again. */
-  private regret(id: string, scope: string): void {
-    this.say(this.call(id, scope));
+  private stopped(id: string, scope: string): void {
+    this.say({ ...this.call(id, scope), name: this.random.pick(["files/read", "fetch", "write"]) });
     this.later(this.random.below(300), () => this.say({ event_type: "interrupt", id: this.newId(), scope }));
   }
 

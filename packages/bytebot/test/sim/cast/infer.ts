@@ -32,7 +32,7 @@ export class InferActor extends Actor {
     const answer = { event_type: "bb_infer_result", in_reply_to: id, success: false, error };
     this.random.weighted<() => unknown>([
       [70, () => [this.stopped.add(id), this.later(this.random.below(200), () => this.say(answer))]],
-      [15, () => undefined],
+      [this.stage.settings.hard ? 50 : 15, () => undefined],
       [15, () => this.stopped.add(id)],
     ])();
   }

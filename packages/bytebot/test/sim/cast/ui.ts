@@ -52,6 +52,7 @@ export class UiActor extends Actor {
         () => this.say({ event_type: "com.example/typing", scope: this.scope(), who: this.stage.canary(this.tenant) }),
       ],
       [14, () => this.trespass()],
+      [this.stage.settings.hard ? 12 : 0, () => this.regret(this.scope())],
     ])();
   }
 
@@ -98,6 +99,12 @@ export class UiActor extends Actor {
     const event = { event_type: "interrupt", scope, ...id };
     this.say(event);
     if (this.random.chance(0.2)) this.say(event);
+  }
+
+  /** It says more than it wants, and stops all of it. */
+  private regret(scope: string): void {
+    for (const mode of ["queue", "queue", "steer"]) this.send(mode, scope);
+    this.later(this.random.below(200), () => this.interrupt(scope));
   }
 
   private history(): void {

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import type { Event } from "../../../src/wire/index.ts";
 import type { Line } from "../line.ts";
 import type { Kept } from "../log.ts";
-import { limits } from "../stage.ts";
+import { limits } from "../limits.ts";
 import type { Check } from "./check.ts";
 
 /** Who sends one of these gets one of those, or an error that says why not. */
@@ -73,6 +73,11 @@ export class Answers implements Check {
     const seq = this.seqs.get(key) ?? event["seq"];
     assert.equal(event["seq"], seq, `${what}: the same input, the same place`);
     this.seqs.set(key, seq);
+  }
+
+  /** Who was told that the log refused its work, is told by the next Hub what became of it. */
+  died(): void {
+    for (const total of this.totals.values()) total.answered = 0;
   }
 
   private total(line: Line, id: string): { asked: number; answered: number } {

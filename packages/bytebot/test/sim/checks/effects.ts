@@ -48,7 +48,8 @@ export class Effects implements Check {
         this.call(line, event, what);
         break;
       case "bb_cancel":
-        this.cancelled.add(String(event["target"]));
+        // Of what a log refused, the next Hub knows nothing.
+        if (event["reason"] !== "the log failed") this.cancelled.add(String(event["target"]));
         break;
       case "bb_ack":
         this.acknowledged(line, event, what);

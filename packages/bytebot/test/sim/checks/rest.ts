@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
-import { limits, type Stage } from "../stage.ts";
+import { limits } from "../limits.ts";
+import type { Stage } from "../stage.ts";
 import { checkLog } from "../../hub/invariants.ts";
 import type { Check } from "./check.ts";
 
