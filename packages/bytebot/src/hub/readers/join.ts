@@ -15,7 +15,8 @@ export function join(core: Core, reader: Synced): void {
   const { resume } = reader;
   for (const conversation of activeFor(core, reader)) {
     const { scope, questions } = conversation;
-    parts.add(scope, stateOf(core, conversation), ...[...questions.values()].map(({ event }) => event));
+    const open = [...questions.values()].map(({ event }) => (resume ? withoutPlace(event) : event));
+    parts.add(scope, stateOf(core, conversation), ...open);
     if (!resume) parts.add(scope, ...openChunks(conversation));
     resume?.scopes.add(scope);
     for (const id of questions.keys()) resume?.questions.add(id);
@@ -73,6 +74,11 @@ function* activeFor(core: Core, reader: Synced): Iterable<Conversation> {
   for (const set of core.active.values()) {
     for (const conversation of set) if (mayTouch(reader, conversation.scope)) yield conversation;
   }
+}
+
+/** What is older than it is still to come: a reader that breaks off here goes on from the last it has really seen. */
+function withoutPlace({ cursor: _cursor, ...event }: Event): Event {
+  return event as Event;
 }
 
 function stateOf(core: Core, { scope, turn }: Conversation): Event {
