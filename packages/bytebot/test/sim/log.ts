@@ -134,6 +134,11 @@ export class SimLog {
     return entry?.cell === cell ? entry.events[Number(text.slice(dot + 1))] : undefined;
   }
 
+  atSeq(cell: string, seq: number): Event | undefined {
+    const found = this.entries.find((entry) => entry.cell === cell && entry.pos === Math.floor(seq / 256));
+    return found?.events[seq % 256];
+  }
+
   private commit(cell: string, expected: Pos, entry: NewEntry): Kept {
     const before = this.ids.get(entry.id);
     if (before) return before;

@@ -80,7 +80,11 @@ export class Effects implements Check {
   }
 
   private logged(event: Event): boolean {
-    const logged = this.stage.log.at(cellOf(String(event["scope"])), event["cursor"]);
+    const { log } = this.stage;
+    const cell = cellOf(String(event["scope"]));
+    // A question that a resuming reader is shown has no cursor (RPL-6).
+    const logged =
+      event["cursor"] === undefined ? log.atSeq(cell, Number(event["seq"])) : log.at(cell, event["cursor"]);
     return logged !== undefined && logged["ts"] === event["ts"] && logged["id"] === event["id"];
   }
 
