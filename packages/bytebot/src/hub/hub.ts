@@ -15,6 +15,7 @@ import { lineIn } from "./cells/line.ts";
 import { ending, newOpen, type Open } from "./open.ts";
 import { withDefaults, type Attached, type HubOptions } from "./options.ts";
 import { Outlet } from "./readers/outlet.ts";
+import { asJoining } from "./readers/join.ts";
 import { Pages } from "./readers/pages.ts";
 import { present, SENT_ON, shownAs } from "./readers/present.ts";
 import { Readers, type Watcher } from "./readers/readers.ts";
@@ -299,7 +300,8 @@ export class Hub {
         return this.end(effect.to, effect.reason, effect.bye === true);
       case "join": {
         const reader = this.core.synced(effect.to);
-        if (reader?.grant.kind === "ui") for (const event of effect.events) this.readers.show(reader, event);
+        if (reader?.grant.kind === "ui")
+          for (const event of effect.events) this.readers.show(reader, asJoining(reader, event));
         return this.input({ type: "joined", connection: effect.to, cell: effect.cell });
       }
       case "replay":

@@ -15,8 +15,7 @@ export function join(core: Core, reader: Synced): void {
   const { resume } = reader;
   for (const conversation of activeFor(core, reader)) {
     const { scope, questions } = conversation;
-    const open = [...questions.values()].map(({ event }) => (resume ? withoutPlace(event) : event));
-    parts.add(scope, stateOf(core, conversation), ...open);
+    parts.add(scope, stateOf(core, conversation), ...[...questions.values()].map(({ event }) => event));
     if (!resume) parts.add(scope, ...openChunks(conversation));
     resume?.scopes.add(scope);
     for (const id of questions.keys()) resume?.questions.add(id);
@@ -76,9 +75,12 @@ function* activeFor(core: Core, reader: Synced): Iterable<Conversation> {
   }
 }
 
-/** What is older than it is still to come: a reader that breaks off here goes on from the last it has really seen. */
-function withoutPlace({ cursor: _cursor, ...event }: Event): Event {
-  return event as Event;
+/**
+ * What a joining reader is shown. Where it resumes, what is older is still to come: without a cursor, so that a reader
+ * which breaks off here goes on from the last it has really seen.
+ */
+export function asJoining({ resume }: Synced, { cursor, ...event }: Event): Event {
+  return (resume || cursor === undefined ? event : { ...event, cursor }) as Event;
 }
 
 function stateOf(core: Core, { scope, turn }: Conversation): Event {
