@@ -1,7 +1,7 @@
 import type { Link } from "../transport/index.ts";
 import type { Event } from "../wire/index.ts";
 import type { Offer } from "./grants.ts";
-import { Inbox } from "./blobs/inbox.ts";
+import { Inbox } from "./inbox.ts";
 import type { Ended } from "./options.ts";
 import type { Outlet } from "./readers/outlet.ts";
 

@@ -9,7 +9,7 @@ import { mayTouch } from "../grants.ts";
 import { sinkAllows } from "../readers/readers.ts";
 import { Uploads } from "./uploads.ts";
 import type { Clock } from "../timers.ts";
-import { Writing } from "../cells/writing.ts";
+import { Writing } from "./writing.ts";
 
 /** What blobs need of the Hub around them. */
 export interface BlobOutput {

@@ -7,7 +7,7 @@ import type { ConnectionId } from "../effects.ts";
 import { inTime } from "../in-time.ts";
 import { Recent } from "../recent.ts";
 import { Timers, type Clock } from "../timers.ts";
-import { Writing, type Promised } from "../cells/writing.ts";
+import { Writing, type Promised } from "./writing.ts";
 
 /** One part, its fields checked. */
 export interface Part extends Pick<Blob, "mime_type" | "ref" | "size"> {

@@ -11,7 +11,7 @@ import {
   type Pos,
 } from "../../log/index.ts";
 import type { Batch } from "../effects.ts";
-import { Queue } from "../turn/queue.ts";
+import { Queue } from "../queue.ts";
 import type { Retention } from "./retention.ts";
 import type { Clock } from "../timers.ts";
 import { joinsLast } from "./deltas.ts";
