@@ -19,6 +19,7 @@ from . import events
 from .ambient import Kind, Main, sync
 from .codec import Event
 from .errors import BytebotError
+from .http.serving import Serving, serve_http, serving
 from .reply import InferReply, ToolUseReply
 from .run import run
 from .satellite import Satellite
@@ -36,6 +37,7 @@ __all__ = [
     "Kind",
     "Main",
     "Satellite",
+    "Serving",
     "ToolUseReply",
     "current_call",
     "current_scope",
@@ -44,6 +46,8 @@ __all__ = [
     "run",
     "run_stdio",
     "scoped",
+    "serve_http",
+    "serving",
     "sync",
     "to_scope",
     "wait",

@@ -12,15 +12,11 @@ from .codec import Event, encode
 from .errors import BytebotError, report
 from .limits import BEFORE_SYNC, LineLimits, to_limits
 from .link import Link, Receiver
+from .names import ack_name_of
 
 SYNC_S = 10
 REQUEST_S = 30.0
 MAX_HELD = 10_000
-# Pieces of something larger, and the connection's own: whoever sends them does not wait to hear that they came.
-_UNACKNOWLEDGED = frozenset(
-    ("infer_chunk", "bb_blob", "bb_tool_progress", "tool_progress", "bb_sync", "bb_sync_ack")
-    + ("bb_ack", "bb_error", "bb_ping", "bb_pong", "bb_bye")
-)
 
 
 def new_id(prefix: str) -> str:
@@ -79,9 +75,9 @@ class Connection:
         """From any thread. Raises BytebotError where it cannot cross; on a closed connection it goes nowhere."""
         line = encode(event, self.limits)
         if threading.get_ident() == self._thread:
-            self._link.send(line)
+            self._link.send(line, event)
         elif not self._loop.is_closed():
-            self._loop.call_soon_threadsafe(self._link.send, line)
+            self._loop.call_soon_threadsafe(self._link.send, line, event)
 
     async def request(self, event: Mapping[str, Any], timeout: float | None = REQUEST_S) -> Event:
         """Sends it, under a fresh id where it has none, and waits for what answers it, `timeout` seconds at most."""
@@ -92,11 +88,12 @@ class Connection:
         kind = str(event.get("event_type"))
         if name in self._pending:
             raise BytebotError("conflict", f"a request with the id {name} is in flight: use a fresh id")
-        line = encode({**event, "id": name}, self.limits)
+        named = {**event, "id": name}
+        line = encode(named, self.limits)
         answer: asyncio.Future[Event] = self._loop.create_future()
         self._pending[name] = kind, answer
         try:
-            self._link.send(line)
+            self._link.send(line, named)
             async with asyncio.timeout(timeout):
                 return await answer
         except TimeoutError:
@@ -116,8 +113,8 @@ class Connection:
     # What the link tells.
 
     def event(self, event: Event) -> None:
-        name = next((event[key] for key in ("id", "in_reply_to", "call_id") if isinstance(event.get(key), str)), None)
-        if self._acks and name is not None and event["event_type"] not in _UNACKNOWLEDGED:
+        name = ack_name_of(event) if self._acks else None
+        if name is not None:
             self.send({"event_type": "bb_ack", "in_reply_to": name})
         # Copies for an observer: nothing in them is meant for this side.
         if event.get("observed") is not True and self._takes(event):

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Protocol
+from collections.abc import Mapping
+from typing import Any, Protocol
 
 from .codec import Event, decode
 from .errors import BytebotError
@@ -23,8 +24,8 @@ class Receiver(Protocol):
 
 
 class Link(Protocol):
-    def send(self, line: bytes) -> None:
-        """A whole line with its newline; on a closed link it goes nowhere."""
+    def send(self, line: bytes, event: Mapping[str, Any]) -> None:
+        """The event as a line with its newline; on a closed link it goes nowhere."""
 
     async def drained(self) -> None:
         """Returns when what was sent has mostly left."""
@@ -44,6 +45,10 @@ class LineReader:
     def push(self, piece: bytes) -> None:
         for line in self._framer.push(piece):
             self._take(line)
+
+    def cut(self) -> None:
+        """What the break cut did not arrive (HTP-7)."""
+        self._framer = Framer(self._limits.line_bytes)
 
     def end(self) -> None:
         for line in self._framer.end():

@@ -339,7 +339,9 @@ async def _awaited(result: Awaitable[Any]) -> Any:
 
 
 def _failed(event: Event, error: Exception) -> None:
-    trace = "".join(traceback.format_exception(error))
+    # Our own errors say what and where by themselves.
+    own = isinstance(error, BytebotError)
+    trace = str(error) if own else "".join(traceback.format_exception(error))
     report(f"a handler of {event['event_type']} failed: {trace}")
 
 

@@ -11,6 +11,7 @@ import sys
 import threading
 import traceback
 from collections import deque
+from collections.abc import Mapping
 from typing import Any
 
 from .ambient import Main, Run, run_main
@@ -51,7 +52,7 @@ class Stdio:
             self._loop.call_soon(self._take_in, piece)
         return self
 
-    def send(self, line: bytes) -> None:
+    def send(self, line: bytes, event: Mapping[str, Any]) -> None:
         if self._over:
             return
         with self._ready:

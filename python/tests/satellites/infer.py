@@ -1,4 +1,4 @@
-"""An infer with a script for a model: it calls a tool, reports, tells a story without end, or repeats what it was told."""
+"""An infer with a script for a model: it calls a tool, reports, tells a story without end, or repeats what it heard."""
 
 import asyncio
 from typing import Any
