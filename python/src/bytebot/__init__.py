@@ -19,6 +19,7 @@ from . import events
 from .ambient import Kind, Main, sync
 from .codec import Event
 from .errors import BytebotError
+from .http.dialing import dial_http
 from .http.serving import Serving, serve_http, serving
 from .reply import InferReply, ToolUseReply
 from .run import run
@@ -41,6 +42,7 @@ __all__ = [
     "ToolUseReply",
     "current_call",
     "current_scope",
+    "dial_http",
     "encloses",
     "events",
     "run",

@@ -2,9 +2,17 @@
 
 from __future__ import annotations
 
+import os
+
 from .ambient import Main
-from .stdio import run_stdio
+from .http.dialing import dial_http
+from .stdio import parse_opts, run_program, run_stdio
 
 
 def run(main: Main) -> None:
-    run_stdio(main)
+    """Runs a satellite's `main` as the program: on the Hub at BYTEBOT_HUB where it is set, else over stdio."""
+    hub = os.environ.get("BYTEBOT_HUB")
+    if hub:
+        run_program(lambda: dial_http(main, hub, opts=parse_opts(os.environ.get("BYTEBOT_OPTS"))))
+    else:
+        run_stdio(main)

@@ -11,7 +11,7 @@ import sys
 import threading
 import traceback
 from collections import deque
-from collections.abc import Mapping
+from collections.abc import Callable, Coroutine, Mapping
 from typing import Any
 
 from .ambient import Main, Run, run_main
@@ -154,9 +154,14 @@ def run_stdio(main: Main) -> None:
 
     The options come as JSON in BYTEBOT_OPTS. Where `main` raises, a sentence on stderr says so, the exit code is 1.
     """
+    run_program(lambda: _run(main))
+
+
+def run_program(work: Callable[[], Coroutine[Any, Any, None]]) -> None:
+    """Runs it as all that this process does."""
     code = 0
     try:
-        asyncio.run(_run(main))
+        asyncio.run(_stoppable(work))
     except KeyboardInterrupt:
         code = 130
     except BaseException as error:
@@ -169,14 +174,22 @@ def run_stdio(main: Main) -> None:
         sys.exit(code)
 
 
+async def _stoppable(work: Callable[[], Coroutine[Any, Any, None]]) -> None:
+    running = asyncio.current_task()
+    with contextlib.suppress(NotImplementedError):  # Windows has no such signals
+        if running:
+            asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, running.cancel)
+    await work()
+
+
 async def _run(main: Main) -> None:
     opts = parse_opts(os.environ.get("BYTEBOT_OPTS"))
     stdio = Stdio()
     running = asyncio.ensure_future(run_main(main, Run(stdio.connect, opts)))
-    loop = asyncio.get_running_loop()
-    with contextlib.suppress(NotImplementedError):  # Windows has no such signals
-        loop.add_signal_handler(signal.SIGTERM, running.cancel)
-    await asyncio.wait([running, stdio.gone], return_when=asyncio.FIRST_COMPLETED)
+    try:
+        await asyncio.wait([running, stdio.gone], return_when=asyncio.FIRST_COMPLETED)
+    except asyncio.CancelledError:
+        running.cancel()
     if not running.done():
         # It ends by itself, as start() returns; what does not is ended.
         timer = threading.Timer(_LEAVE_S, lambda: os._exit(1))
