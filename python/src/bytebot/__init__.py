@@ -21,6 +21,7 @@ from .codec import Event
 from .errors import BytebotError
 from .http.dialing import dial_http
 from .http.serving import Serving, serve_http, serving
+from .hub import ByteBot
 from .reply import InferReply, ToolUseReply
 from .run import run
 from .satellite import Satellite
@@ -31,6 +32,7 @@ from .tools import Call, current_call
 
 __all__ = [
     "CURRENT_SCOPE",
+    "ByteBot",
     "BytebotError",
     "Call",
     "Event",
