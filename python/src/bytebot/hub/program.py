@@ -20,12 +20,8 @@ async def command() -> list[str]:
     Raises BytebotError `unavailable`, which says how to get what is missing.
     """
     named = os.environ.get("BYTEBOT_BIN")
-    found = _named(named) if named else _in_modules() or shutil.which("bytebot")
-    node = shutil.which("node")
-    if not node:
-        need = ".".join(map(str, OLDEST))
-        raise BytebotError("unavailable", f"a Hub runs on Node {need} or later, and there is no node: {_GET_NODE}")
-    await _check(node)
+    found = _named(named) if named else _above("bytebot/bin/bytebot.js") or shutil.which("bytebot")
+    node = await _node()
     if not found:
         message = (
             "there is no bytebot program: run npm install bytebot in this folder, or set BYTEBOT_BIN to bytebot.js"
@@ -40,19 +36,35 @@ def _named(path: str) -> str:
     return path
 
 
-def _in_modules() -> str | None:
+def _above(file: str) -> str | None:
+    """In the node_modules of this folder, or of one above."""
     for folder in (Path.cwd(), *Path.cwd().parents):
-        program = folder / "node_modules/bytebot/bin/bytebot.js"
-        if program.is_file():
-            return str(program)
+        if (folder / "node_modules" / file).is_file():
+            return str(folder / "node_modules" / file)
     return None
 
 
-async def _check(node: str) -> None:
-    child = await asyncio.create_subprocess_exec(node, "--version", stdout=asyncio.subprocess.PIPE)
+async def _node() -> str:
+    """The first that is new enough: the one that node_modules brings (`npm install node`), or that of the PATH."""
+    need = ".".join(map(str, OLDEST))
+    old = ""
+    for node in (_above(".bin/node"), shutil.which("node")):
+        if node:
+            version = await _version(node)
+            if version >= OLDEST:
+                return node
+            old = f"{node} is {'.'.join(map(str, version)) or 'none'}"
+    raise BytebotError(
+        "unavailable", f"a Hub runs on Node {need} or later, and {old or 'there is no node'}: {_GET_NODE}"
+    )
+
+
+async def _version(node: str) -> tuple[int, ...]:
+    """Empty where it does not say."""
+    try:
+        child = await asyncio.create_subprocess_exec(node, "--version", stdout=asyncio.subprocess.PIPE)
+    except OSError:
+        return ()
     said, _ = await child.communicate()
-    version = re.match(rb"v(\d+)\.(\d+)", said)
-    if not version or (int(version[1]), int(version[2])) < OLDEST:
-        shown = said.decode(errors="replace").strip()[:40] or "of an unknown version"
-        need = ".".join(map(str, OLDEST))
-        raise BytebotError("unavailable", f"a Hub runs on Node {need} or later, and {node} is {shown}: {_GET_NODE}")
+    found = re.match(rb"v(\d+)\.(\d+)\.(\d+)", said)
+    return tuple(int(part) for part in found.groups()) if found else ()
