@@ -118,7 +118,8 @@ async def synced(
 
     running = asyncio.create_task(run_main(main, Run(peer.connect)))
     await peer.accept(kind)
-    await asyncio.wait([running, asyncio.ensure_future(asyncio.shield(ready))], return_when=asyncio.FIRST_COMPLETED)
+    either: list[asyncio.Future[Any]] = [running, ready]
+    await asyncio.wait(either, return_when=asyncio.FIRST_COMPLETED)
     if running.done():
         await running
     ctrl = await ready
