@@ -193,10 +193,10 @@ async def serving(
         report(f"{host} is reachable from other machines, and HTTP is not encrypted: put TLS in front of it")
     # What is encoded is refused, and not unpacked first.
     its = web.Server(server.handle, handler_cancellation=True, auto_decompress=False, access_log=None)
-    runner = web.ServerRunner(its, handle_signals=False)
+    runner = web.ServerRunner(its, handle_signals=False, shutdown_timeout=_LEAVE_S)
     await runner.setup()
     try:
-        site = web.TCPSite(runner, host, port, shutdown_timeout=_LEAVE_S)
+        site = web.TCPSite(runner, host, port)
         try:
             await site.start()
         except OSError as error:
