@@ -8,8 +8,6 @@ import re
 import sys
 from pathlib import Path
 
-import pytest
-
 HERE = Path(__file__).parent
 CHECK = ["node", str(HERE.parents[1] / "packages/bytebot/bin/bytebot.js"), "check"]
 KINDS = ["ui", "context", "infer", "toolsource", "telemetry"]
@@ -32,13 +30,11 @@ async def check(*args: str, **env: str) -> None:
     assert re.search(r"(?m)^[1-9]\d* passed, 0 failed, 0 warned", report), report
 
 
-@pytest.mark.parametrize("kind", KINDS)
-async def test_bytebot_check_passes_over_stdio(kind: str) -> None:
+async def over_stdio(kind: str) -> None:
     await check("--kind", kind, "--", sys.executable, str(HERE / f"satellites/{kind}.py"))
 
 
-@pytest.mark.parametrize(("kind", "acks"), [("ui", "acks"), ("toolsource", ""), ("infer", "")])
-async def test_bytebot_check_passes_where_it_serves_http(kind: str, acks: str) -> None:
+async def serving(kind: str, acks: str) -> None:
     env = {"BYTEBOT_TOKEN": "a-secret-of-the-test"}
     process = await asyncio.create_subprocess_exec(
         sys.executable,
@@ -60,6 +56,20 @@ async def test_bytebot_check_passes_where_it_serves_http(kind: str, acks: str) -
     await drained
 
 
-@pytest.mark.parametrize("kind", ["ui", "context"])
-async def test_bytebot_check_passes_where_it_dials_in(kind: str) -> None:
-    await check("--listen", "--kind", kind, "--", sys.executable, str(HERE / f"satellites/{kind}.py"))
+# The others of dialling in are of waits: half a minute of silence, ten seconds without a Hub.
+SOON = ["CON-2", "CON-6", "ERR-1", "HTP-2", "HTP-3", "HTP-4", "HTP-5", "HTP-7", "HTP-8", "HTP-10", "HTP-11"]
+
+
+async def dialling_in(kind: str) -> None:
+    rules = [each for rule in SOON for each in ("--rule", rule)]
+    await check("--listen", "--kind", kind, *rules, "--", sys.executable, str(HERE / f"satellites/{kind}.py"))
+
+
+async def test_bytebot_check_passes_for_every_kind_over_stdio_where_it_serves_http_and_where_it_dials_in() -> None:
+    # Those over HTTP mostly wait: all of them at once take as long as the longest.
+    runs = {f"{kind}, over stdio": over_stdio(kind) for kind in KINDS}
+    runs |= {"ui, serving": serving("ui", "acks"), "toolsource, serving": serving("toolsource", "")}
+    runs |= {"context, dialling in": dialling_in("context")}
+    outcomes = await asyncio.gather(*runs.values(), return_exceptions=True)
+    failed = [f"{name}: {error}" for name, error in zip(runs, outcomes, strict=True) if error is not None]
+    assert not failed, "\n\n".join(failed)

@@ -35,7 +35,9 @@ def app(tmp_path: Path) -> Path:
 async def test_a_python_app_runs_turns_interrupts_and_attaches_more_later_and_its_log_passes_verify(app: Path) -> None:
     file = app / "bytebot.db"
     async with bb.ByteBot(context="./context", base=app, file=file) as hub:
-        hub.attach_infer("./infer", primary=True)
+        infer = hub.attach_infer("./infer", primary=True)
+        assert infer
+        assert await infer == "infer"
         later = hub.attach("./toolsource")
         assert later
         assert await later == "toolsource"
