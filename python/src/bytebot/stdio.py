@@ -23,6 +23,8 @@ _LEAVE_S = 0.9
 #: What a peer that stopped reading may still be sent when the link closes.
 _FLUSH_S = 1.0
 _PIECE = 64 * 1024
+#: Pieces that may be read ahead.
+_AHEAD = 32
 
 
 class Stdio:
@@ -38,6 +40,7 @@ class Stdio:
         self._queue: deque[bytes] = deque()
         self._size = 0
         self._ready = threading.Condition()
+        self._room = threading.Semaphore(_AHEAD)
         self._drained: list[asyncio.Future[None]] = []
         #: Done when stdin has ended.
         self.gone: asyncio.Future[None] = self._loop.create_future()
@@ -96,19 +99,18 @@ class Stdio:
                 piece = os.read(self._in, _PIECE)
             except OSError:
                 piece = b""
-            taken = threading.Event()
+            # What is not taken yet waits at the sender's, but for so many pieces: a hand-over each would cost more.
+            self._room.acquire()
             try:
-                self._loop.call_soon_threadsafe(self._handed, piece or None, taken)
+                self._loop.call_soon_threadsafe(self._handed, piece or None)
             except RuntimeError:
                 return  # the loop has closed
-            # One piece at a time: what is not taken yet waits at the sender's.
-            taken.wait()
 
-    def _handed(self, piece: bytes | None, taken: threading.Event) -> None:
+    def _handed(self, piece: bytes | None) -> None:
         try:
             self._take_in(piece)
         finally:
-            taken.set()
+            self._room.release()
 
     def _write(self) -> None:
         while True:
