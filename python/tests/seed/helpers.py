@@ -27,6 +27,9 @@ class Browser:
 
 
 async def _sent(on_send: Callable[[str, str], Awaitable[None]], user_id: str, text: str) -> None:
+    # A page may be open before its Hub is there: what is sent until then waits for the program's `ctrl`.
+    while "ctrl" not in on_send.__globals__:
+        await asyncio.sleep(0.01)
     await on_send(user_id, text)
 
 
