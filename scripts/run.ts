@@ -17,11 +17,21 @@ for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) {
   });
 }
 
-/** Runs this Node on `args` in `cwd`, in a process group of its own, and ends the whole group at the deadline or when we are ended. */
+/** Runs this Node on `args`, as `run` does. */
 export function runNode(args: readonly string[], deadlineMs: number, cwd = process.cwd()): Promise<Outcome> {
+  return run(process.execPath, args, deadlineMs, cwd);
+}
+
+/** Runs a program in `cwd`, in a process group of its own, and ends the whole group at the deadline or when we are ended. */
+export function run(
+  command: string,
+  args: readonly string[],
+  deadlineMs: number,
+  cwd = process.cwd(),
+): Promise<Outcome> {
   const started = performance.now();
   const grouped = process.platform !== "win32";
-  const child = spawn(process.execPath, args, { cwd, stdio: ["ignore", "pipe", "pipe"], detached: grouped });
+  const child = spawn(command, args, { cwd, stdio: ["ignore", "pipe", "pipe"], detached: grouped });
   let output = "";
   child.stdout.setEncoding("utf8").on("data", (text: string) => (output += text));
   child.stderr.setEncoding("utf8").on("data", (text: string) => (output += text));

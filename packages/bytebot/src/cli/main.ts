@@ -23,6 +23,7 @@ const commands: Record<string, { summary: string; load: () => Promise<{ command:
     summary: "run a recorded conversation again: is its log the same, or where is the first difference",
     load: () => import("./replay.ts"),
   },
+  hub: { summary: "a Hub for a program in another language, which owns it over stdio", load: () => import("./hub.ts") },
   demo: { summary: "a scripted demo: no model, no key, no network", load: () => import("./demo.ts") },
 };
 

@@ -1,0 +1,192 @@
+import { isDeepStrictEqual } from "node:util";
+import { as, BytebotError, validate, wide } from "../wire/index.ts";
+import type { Block, Event, EventOf, PolicyRule, Sync } from "../wire/index.ts";
+import { processLink, type Link, type Receiver } from "../transport/index.ts";
+import type { Attached } from "./attachments.ts";
+import type { ByteBot } from "./bytebot.ts";
+import type { Component } from "./component.ts";
+import { version } from "./version.ts";
+
+/** Requests that were not answered yet. */
+const MAX_OPEN = 10_000;
+const BLOB_BYTES = 64 * 1024 * 1024;
+
+type Answer = (hub: ByteBot, event: Event, signal: AbortSignal) => Promise<Event>;
+
+/** What an owner may ask of the app it started, and what that does. */
+const answers: Record<string, Answer> = {
+  bb_attach: async (hub, event) => {
+    const component_id = await attach(hub, as("bb_attach", event)).ready;
+    return { event_type: "bb_attach_result", success: true, component_id };
+  },
+  bb_detach: async (hub, event) => {
+    await hub.detach(as("bb_detach", event).component_id);
+    return { event_type: "bb_detach_result", success: true };
+  },
+  bb_policy: async (hub, event) => {
+    await hub.setPolicy(event["rules"] as PolicyRule[]);
+    return { event_type: "bb_policy_result", success: true };
+  },
+  bb_components: async (hub) => ({
+    event_type: "bb_components_result",
+    success: true,
+    components: await hub.components(),
+  }),
+  bb_tool_call_request: async (hub, event, signal) => {
+    const { scope, name, input } = as("bb_tool_call_request", event);
+    return { ...(await hub.callTool(scope, name, input, { signal })) };
+  },
+  user_event: async (hub, event, signal) => {
+    const { scope, text = "", content, id, mode } = as("user_event", event);
+    const said = content !== undefined && content.length > 0 ? (content as Block[]) : text;
+    return { ...(await hub.send(scope, said, { signal, ...(id ? { id } : {}), ...(mode ? { mode } : {}) })) };
+  },
+  interrupt: async (hub, event) => {
+    const { scope, reason } = as("interrupt", event);
+    return { ...(await hub.interrupt(scope, reason)) };
+  },
+};
+
+/**
+ * Has the program that started this one own the app, over stdin and stdout. Resolves when it has gone, or at the signal,
+ * after the app has stopped.
+ */
+export async function ownOverStdio(hub: ByteBot, signal: AbortSignal): Promise<void> {
+  const owner = new Owned(hub);
+  const link = processLink(owner);
+  owner.serve(link);
+  const stop = () => owner.closed("it was stopped");
+  if (signal.aborted) stop();
+  else signal.addEventListener("abort", stop, { once: true });
+  const reason = await owner.gone;
+  await hub.stop(reason);
+  await link.close(reason);
+}
+
+/** The owner's end of an app that another program started: its requests come over a link, what happens goes back. */
+class Owned implements Receiver {
+  /** Settles when the owner has gone: why. */
+  readonly gone: Promise<string>;
+  private readonly hub: ByteBot;
+  private readonly left: (reason: string) => void;
+  private readonly over = new AbortController();
+  private link: Link | undefined;
+  private state: "new" | "synced" = "new";
+  private open = 0;
+
+  constructor(hub: ByteBot) {
+    this.hub = hub;
+    const gone = Promise.withResolvers<string>();
+    this.gone = gone.promise;
+    this.left = gone.resolve;
+  }
+
+  /** Takes what comes over this link. */
+  serve(link: Link): void {
+    this.link = link;
+  }
+
+  event(event: Event): void {
+    if (event.event_type === "bb_bye") return this.closed("its owner said goodbye");
+    if (event.event_type === "bb_ping") return this.answer(event, { event_type: "bb_pong" });
+    if (["bb_ack", "bb_error", "bb_pong"].includes(event.event_type)) return;
+    try {
+      validate(event);
+      if (this.state === "new") this.sync(event);
+      else void this.serves(event);
+    } catch (error) {
+      this.refuse(event, error);
+    }
+  }
+
+  fault(error: BytebotError): void {
+    this.link?.send({ event_type: "bb_error", ...error.toWire() });
+  }
+
+  closed(reason: string): void {
+    this.over.abort(new BytebotError("cancelled", reason));
+    this.left(reason);
+  }
+
+  private sync(event: Event): void {
+    if (event.event_type !== "bb_sync") throw new BytebotError("not_synced", "the first event is bb_sync");
+    const { kind, owner, types }: Sync = as("bb_sync", event);
+    if (kind !== "ui" || owner !== true) {
+      const message = `this Hub is its owner's alone: sync with {"kind":"ui","owner":true}`;
+      throw new BytebotError("forbidden", message);
+    }
+    this.state = "synced";
+    this.link?.limit(wide);
+    this.link?.send({
+      event_type: "bb_sync_ack",
+      component_id: "app",
+      protocol_version: 1,
+      kind: "ui",
+      scopes: ["*"],
+      input_capable: false,
+      primary: false,
+      controller: false,
+      owner: true,
+      limits: { ...wide, blob_bytes: BLOB_BYTES },
+      hub: { name: "bytebot", version },
+    });
+    if (!isDeepStrictEqual(types, [])) void this.tell(types);
+  }
+
+  /** Everything that happens, as copies: they are marked as what telemetry gets, and as little to be answered. */
+  private async tell(types: readonly string[] | undefined): Promise<void> {
+    const { signal } = this.over;
+    while (!signal.aborted) {
+      try {
+        for await (const event of this.hub.events("*", { signal, ...(types ? { types } : {}) })) {
+          this.link?.send({ ...event, observed: true });
+          await this.link?.drained();
+        }
+        return;
+      } catch (error) {
+        this.fault(BytebotError.from(error));
+      }
+    }
+  }
+
+  private async serves(event: Event): Promise<void> {
+    try {
+      const work = Object.hasOwn(answers, event.event_type) ? answers[event.event_type] : undefined;
+      if (!work) throw new BytebotError("forbidden", `an owner does not send ${event.event_type} here`);
+      if (this.open >= MAX_OPEN) throw new BytebotError("overloaded", `${MAX_OPEN} requests have no answer yet`);
+      this.open++;
+      try {
+        this.answer(event, await work(this.hub, event, this.over.signal));
+      } finally {
+        this.open--;
+      }
+    } catch (error) {
+      this.refuse(event, error);
+    }
+  }
+
+  private answer(request: Event, answer: Event): void {
+    const { in_reply_to: _, ...rest } = answer;
+    const id = request["id"];
+    this.link?.send({ ...rest, event_type: answer.event_type, ...(typeof id === "string" ? { in_reply_to: id } : {}) });
+  }
+
+  private refuse(request: Event, thrown: unknown): void {
+    const error = BytebotError.from(thrown).toWire();
+    const { event_type } = request;
+    const hasResult = ["bb_attach", "bb_detach"].includes(event_type) && typeof request["id"] === "string";
+    if (hasResult) this.answer(request, { event_type: `${event_type}_result`, success: false, error });
+    else this.answer(request, { event_type: "bb_error", ...error });
+  }
+}
+
+function attach(hub: ByteBot, event: EventOf<"bb_attach">): Attached {
+  const { ref, kind, opts, primary } = event;
+  // What the app grants beyond the defaults; an owner says it as the app's own code would.
+  const { name, env, scopes, token, controller, content } = event as Partial<
+    Record<"name" | "env" | "scopes" | "token" | "controller" | "content", never>
+  >;
+  const component: Component = { ref, kind, opts, name, env, scopes, token };
+  if (kind === "infer") return hub.attachInfer(component, { primary });
+  return hub.attach(component, { primary, controller, content });
+}

@@ -1,0 +1,92 @@
+import assert from "node:assert/strict";
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { join } from "node:path";
+import { createInterface } from "node:readline";
+import { test, type TestContext } from "node:test";
+import type { Event } from "../../src/wire/index.ts";
+import { appOf } from "./apps.ts";
+import { folder, leftOf } from "./cli.ts";
+
+const timeout = 60_000;
+const MAIN = join(import.meta.dirname, "../../dist/cli/main.js");
+const SYNC = { event_type: "bb_sync", kind: "ui", owner: true };
+
+/** A program that owns its Hub: lines of JSON, by hand. */
+class OwnerProgram {
+  readonly done: Promise<unknown[]>;
+  private readonly child;
+  private readonly lines;
+
+  constructor(t: TestContext, cwd: string) {
+    this.child = spawn(process.execPath, [MAIN, "hub", "--stdio"], { cwd, env: { ...process.env, TMPDIR: cwd } });
+    this.child.stderr.resume();
+    this.done = once(this.child, "close");
+    this.lines = createInterface({ input: this.child.stdout })[Symbol.asyncIterator]();
+    t.after(() => this.child.kill("SIGKILL"));
+  }
+
+  send(event: object): void {
+    this.child.stdin.write(`${JSON.stringify(event)}\n`);
+  }
+
+  end(): void {
+    this.child.stdin.end();
+  }
+
+  /** The next event of this type; `observed`: a copy of what happens. */
+  async next(type: string, observed?: true): Promise<Event> {
+    for (;;) {
+      const { value, done } = await this.lines.next();
+      assert.ok(done !== true, `the Hub ended before ${type}`);
+      const event = JSON.parse(value as string) as Event;
+      if (event.event_type === type && event["observed"] === observed) return event;
+    }
+  }
+}
+
+test(
+  "a program owns its Hub over stdio: it attaches, speaks, sees what happens, and nothing is left when it ends",
+  { timeout },
+  async (t) => {
+    const cwd = await folder(t, appOf("tools", "context"));
+    const owner = new OwnerProgram(t, cwd);
+    owner.send(SYNC);
+    const ack = await owner.next("bb_sync_ack");
+    assert.deepEqual([ack["owner"], ack["controller"], ack["scopes"]], [true, false, ["*"]]);
+    owner.send({ event_type: "bb_attach", id: "a_1", ref: "./context", kind: "context", primary: true });
+    owner.send({ event_type: "bb_attach", id: "a_2", ref: "./nothing" });
+    const failed = await owner.next("bb_attach_result");
+    assert.deepEqual([failed["in_reply_to"], failed["success"]], ["a_2", false]);
+    const attached = await owner.next("bb_attach_result");
+    assert.deepEqual([attached["in_reply_to"], attached["component_id"]], ["a_1", "context"]);
+    owner.send({ event_type: "bb_components", id: "c_1" });
+    const [context] = (await owner.next("bb_components_result"))["components"] as { controller: boolean }[];
+    assert.equal(context?.controller, true, "an owner takes no controller's place");
+    owner.send({ event_type: "user_event", id: "u_1", type: "message", scope: "u_7f3a", text: "ship it" });
+    assert.equal((await owner.next("bb_ack"))["fate"], "started");
+    assert.equal((await owner.next("infer_chunk", true))["kind"], "loop_done");
+    owner.send({ event_type: "bb_detach", id: "d_1", component_id: "context" });
+    assert.equal((await owner.next("bb_detach_result"))["success"], true);
+    owner.send({ event_type: "bb_policy", id: "y_1", rules: [{ tool: "*", decision: "maybe" }] });
+    assert.equal((await owner.next("bb_error"))["code"], "invalid_event");
+    owner.send({ event_type: "bb_turn_request", id: "t_1", scope: "u_7f3a", content: "hi" });
+    assert.equal((await owner.next("bb_error"))["code"], "forbidden");
+    owner.end();
+    assert.deepEqual(await owner.done, [0, null]);
+    assert.deepEqual(leftOf(cwd), []);
+  },
+);
+
+test("a Hub that a program owns takes nobody else, and nothing before bb_sync", { timeout }, async (t) => {
+  const owner = new OwnerProgram(t, await folder(t));
+  owner.send({ event_type: "bb_components", id: "c_1" });
+  assert.equal((await owner.next("bb_error"))["code"], "not_synced");
+  owner.send({ event_type: "bb_sync", kind: "ui" });
+  const refused = await owner.next("bb_error");
+  assert.deepEqual([refused["code"], /"owner":true/.test(String(refused["message"]))], ["forbidden", true]);
+  owner.send(SYNC);
+  await owner.next("bb_sync_ack");
+  owner.send({ event_type: "bb_bye" });
+  assert.deepEqual(await owner.done, [0, null]);
+});

@@ -1,0 +1,90 @@
+"""The one error of the project: what is raised here is what crosses the wire, and the other way round."""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Mapping
+from typing import Any
+
+#: Every `code` of a `bb_error` and of the `error` in a `"success": false` (ERR-1).
+ERROR_CODES = (
+    "parse_error",
+    "invalid_event",
+    "unknown_type",
+    "invalid_params",
+    "not_synced",
+    "unsupported_version",
+    "unauthorized",
+    "forbidden",
+    "not_found",
+    "not_authority",
+    "conflict",
+    "cursor_expired",
+    "too_large",
+    "overloaded",
+    "timeout",
+    "unavailable",
+    "cancelled",
+    "loop_limit",
+    "budget_exceeded",
+    "internal",
+)
+
+
+class BytebotError(Exception):
+    """`code` is one of ERROR_CODES; `retry_after_ms` is in milliseconds."""
+
+    def __init__(
+        self,
+        code: str,
+        message: str,
+        *,
+        retryable: bool = False,
+        retry_after_ms: float | None = None,
+        data: Any = None,
+    ) -> None:
+        super().__init__(message)
+        self.code = code
+        self.message = message
+        self.retryable = retryable
+        self.retry_after_ms = retry_after_ms
+        self.data = data
+
+    def to_wire(self) -> dict[str, Any]:
+        wire: dict[str, Any] = {"code": self.code, "message": self.message, "retryable": self.retryable}
+        if self.retry_after_ms is not None:
+            wire["retry_after_ms"] = self.retry_after_ms
+        if self.data is not None:
+            wire["data"] = self.data
+        return wire
+
+    @staticmethod
+    def from_wire(error: object) -> BytebotError:
+        """An unknown code from a newer peer is `internal`: it never means anything milder (ENV-9)."""
+        fields: Mapping[str, Any] = error if isinstance(error, Mapping) else {}
+        code, after = fields.get("code"), fields.get("retry_after_ms")
+        return BytebotError(
+            code if isinstance(code, str) and code in ERROR_CODES else "internal",
+            str(fields.get("message", "the other side did not say why")),
+            retryable=fields.get("retryable") is True,
+            retry_after_ms=after if isinstance(after, int | float) and not isinstance(after, bool) else None,
+            data=fields.get("data"),
+        )
+
+
+# What a terminal or a log would obey instead of show.
+_OBEYED = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff\ud800-\udfff]")
+_MOST = 4000
+
+
+def to_report(text: str) -> str:
+    """A line for whoever runs the program, whoever wrote a part of it: printable, bounded, further lines indented."""
+    cut = text if len(text) <= _MOST else text[: _MOST - 1] + "…"
+    shown = re.sub(r"\r?\n(?! {4})", "\n    ", cut)
+    return _OBEYED.sub(lambda found: f"\\u{ord(found[0]):04x}", shown)
+
+
+def report(text: str) -> None:
+    """Says it on stderr."""
+    print(to_report(f"bytebot: {text}"), file=sys.stderr, flush=True)

@@ -1,0 +1,253 @@
+"""`ByteBot`: the app, which owns a Hub and attaches its components."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import AsyncIterator, Mapping, Sequence
+from typing import Any
+
+from ..codec import Event
+from ..connection import Connection, new_id
+from ..errors import BytebotError
+from ..link import Link, Receiver
+from ..scope import encloses, resolve_scope
+from .child import HubChild
+from .program import command
+
+#: A URL, a path relative to `base`, a package; or `{"ref": …, "opts": {…}}`, with `name`, `env`, `scopes`, `token`.
+Component = str | Mapping[str, Any]
+
+#: A component may take 30 s until it is ready, and a moment more until it is said.
+_READY_S = 40.0
+#: What a reader of `events()` that does not read may leave waiting.
+_MAX_WAITING = 10_000
+
+
+class ByteBot:
+    """An app: a Hub and its satellites. `async with ByteBot(…) as hub:` starts it, and ends it with all it started.
+
+    `file`: the durable log; without it the log is in memory. `base`: the folder relative references start from.
+    """
+
+    def __init__(
+        self,
+        ui: Component | None = None,
+        context: Component | None = None,
+        *,
+        base: str | os.PathLike[str] | None = None,
+        file: str | os.PathLike[str] | None = None,
+        policy: Sequence[Mapping[str, Any]] | None = None,
+    ) -> None:
+        self._base = base
+        self._file = file
+        self._policy = policy
+        self._waiting: list[dict[str, Any]] = []
+        self._connection: Connection | None = None
+        self._child: HubChild | None = None
+        self._watchers: set[_Watcher] = set()
+        self._attaching: set[asyncio.Task[str]] = set()
+        self._ended = False
+        if context is not None:
+            self._waiting.append(_to_attach(context, kind="context", primary=True, controller=True))
+        self._ui = None if ui is None else _to_attach(ui, kind="ui", primary=True)
+
+    def attach(
+        self,
+        component: Component,
+        *,
+        primary: bool | None = None,
+        controller: bool | None = None,
+        content: bool = False,
+    ) -> asyncio.Task[str] | None:
+        """Attaches a component: at `start()`, or at once where the app runs; the task returned then gives its id.
+
+        `content`: a telemetry that is shown what is said, too.
+        """
+        return self._attach(_to_attach(component, primary=primary, controller=controller, content=content or None))
+
+    def attach_infer(self, component: Component, *, primary: bool | None = None) -> asyncio.Task[str] | None:
+        """Attaches an infer; one may be primary, the others are named by the context."""
+        return self._attach(_to_attach(component, kind="infer", primary=primary))
+
+    async def start(self) -> None:
+        """Starts the Hub and connects everything attached so far, whoever may send last.
+
+        Raises BytebotError: the first failure, after stopping what had started; `unavailable` where Node is missing.
+        """
+        if self._connection or self._ended:
+            raise BytebotError("conflict", "start() was already called")
+        try:
+            self._connection = await self._open()
+            if self._policy is not None:
+                await self.set_policy(self._policy)
+            waiting, self._waiting = self._waiting, []
+            # Those that others need come first; within a kind, in order of attachment.
+            order = {"telemetry": 0, "context": 1, "infer": 2}
+            for event in sorted(waiting, key=lambda each: order.get(each.get("kind", ""), 3)):
+                await self._send_attach(event)
+            if self._ui:
+                await self._send_attach(self._ui)
+        except BaseException:
+            await self.stop("it could not start")
+            raise
+
+    async def detach(self, component_id: str) -> None:
+        """Raises BytebotError `not_found`."""
+        await self._asked({"event_type": "bb_detach", "component_id": component_id})
+
+    async def components(self) -> list[dict[str, Any]]:
+        answer = await self._asked({"event_type": "bb_components"})
+        return [each for each in answer["components"] if each["component_id"] != "app"]
+
+    async def set_policy(self, rules: Sequence[Mapping[str, Any]]) -> None:
+        """Replaces the tool policy: the last rule that matches decides."""
+        await self._asked({"event_type": "bb_policy", "rules": list(rules)})
+
+    async def send(
+        self,
+        scope: str | None,
+        content: str | Sequence[Mapping[str, Any]],
+        *,
+        id: str | None = None,
+        mode: str | None = None,
+    ) -> Event:
+        """Sends as a person would; returns when it is durable, with what became of it (`fate`)."""
+        said: dict[str, Any] = {"text": content} if isinstance(content, str) else {"content": list(content)}
+        event = {"event_type": "user_event", "type": "message", "id": id or new_id("a"), "scope": resolve_scope(scope)}
+        return await self._asked({**event, **said, **({"mode": mode} if mode else {})})
+
+    async def interrupt(self, scope: str | None = None, reason: str = "the app interrupted") -> Event:
+        """Stops what runs in the scope and below."""
+        event = {"event_type": "interrupt", "id": new_id("a"), "scope": resolve_scope(scope), "reason": reason}
+        return await self._asked(event)
+
+    async def call_tool(self, scope: str | None, name: str, input: Mapping[str, Any]) -> Event:
+        """Has the Hub execute a tool, under the same checks and policy as a model's call."""
+        call = {"event_type": "bb_tool_call_request", "scope": resolve_scope(scope), "name": name, "input": dict(input)}
+        return await self._running().request(call, timeout=None)
+
+    async def events(self, scope: str = "*", types: Sequence[str] | None = None) -> AsyncIterator[Event]:
+        """Everything that happens in a scope and below it ("*": everywhere) from the first step on, once each.
+
+        Ends with the app. Raises BytebotError `overloaded` where the reader falls 10,000 events behind.
+        """
+        watcher = _Watcher(scope, frozenset(types) if types is not None else None)
+        if self._ended:
+            return
+        self._watchers.add(watcher)
+        try:
+            async for event in watcher:
+                yield event
+        finally:
+            self._watchers.discard(watcher)
+
+    async def stop(self, reason: str = "the app stops") -> None:
+        """Ends every component and the Hub; nothing is left running."""
+        self._ended = True
+        if self._connection:
+            await self._connection.close(reason)
+        elif self._child:
+            await self._child.close(reason)
+        self._end_watchers()
+        if self._attaching:
+            await asyncio.wait(self._attaching)
+
+    async def __aenter__(self) -> ByteBot:
+        if not self._connection:
+            await self.start()
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.stop()
+
+    async def _open(self) -> Connection:
+        program = [*await command(), "hub", "--stdio"]
+        if self._base is not None:
+            program += ["--base", os.fspath(self._base)]
+        if self._file is not None:
+            program += ["--db", os.fspath(self._file)]
+        process = await HubChild.start(program, None)
+
+        def connect(receiver: Receiver) -> Link:
+            self._child = HubChild(process, receiver)
+            return self._child
+
+        connection = Connection(connect, acks=False)
+        connection.start(self._hear)
+        connection.ended.add_done_callback(lambda _: self._end_watchers())
+        sync = {"event_type": "bb_sync", "kind": "ui", "owner": True, "language": "python", "protocol_version": 1}
+        await connection.sync(sync)
+        return connection
+
+    def _attach(self, event: dict[str, Any]) -> asyncio.Task[str] | None:
+        if not self._connection:
+            self._waiting.append(event)
+            return None
+        task = asyncio.get_running_loop().create_task(self._send_attach(event))
+        self._attaching.add(task)
+        task.add_done_callback(self._attaching.discard)
+        return task
+
+    async def _send_attach(self, event: dict[str, Any]) -> str:
+        return str((await self._asked(event, _READY_S))["component_id"])
+
+    async def _asked(self, event: Mapping[str, Any], timeout: float = 30.0) -> Event:
+        answer = await self._running().request(event, timeout)
+        if answer.get("success") is False:
+            raise BytebotError.from_wire(answer.get("error"))
+        return answer
+
+    def _running(self) -> Connection:
+        if self._connection and not self._ended:
+            return self._connection
+        why = "the app has stopped" if self._ended else "the app has not started: await hub.start() first"
+        raise BytebotError("unavailable", why)
+
+    def _end_watchers(self) -> None:
+        for watcher in self._watchers:
+            watcher.end()
+
+    def _hear(self, event: Event) -> None:
+        if event.pop("observed", None) is True:
+            for watcher in self._watchers:
+                watcher.add(event)
+
+
+class _Watcher:
+    """One reader of `events()`."""
+
+    def __init__(self, scope: str, types: frozenset[str] | None) -> None:
+        self._scope = scope
+        self._types = types
+        self._queue: asyncio.Queue[Event | None] = asyncio.Queue()
+        self._behind = False
+
+    def add(self, event: Event) -> None:
+        at = event.get("scope")
+        if self._scope != "*" and not (isinstance(at, str) and encloses(self._scope, at)):
+            return
+        if self._types is not None and event["event_type"] not in self._types:
+            return
+        if self._queue.qsize() < _MAX_WAITING:
+            self._queue.put_nowait(event)
+        else:
+            self._behind = True
+
+    def end(self) -> None:
+        self._queue.put_nowait(None)
+
+    async def __aiter__(self) -> AsyncIterator[Event]:
+        while event := await self._queue.get():
+            yield event
+            if self._behind:
+                message = f'events("{self._scope}") fell {_MAX_WAITING} events behind: read faster, or narrow it'
+                raise BytebotError("overloaded", message)
+
+
+def _to_attach(component: Component, **granted: Any) -> dict[str, Any]:
+    described = {"ref": component} if isinstance(component, str) else dict(component)
+    if not isinstance(described.get("ref"), str):
+        raise BytebotError("invalid_params", 'a component is a reference, or {"ref": …, "opts": {…}}')
+    fields = {**granted, **described}
+    return {"event_type": "bb_attach", **{key: value for key, value in fields.items() if value is not None}}

@@ -1,0 +1,133 @@
+"""An app in Python, which owns a real Hub."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import sys
+from pathlib import Path
+
+import pytest
+
+import bytebot as bb
+
+HERE = Path(__file__).parent
+PROGRAM = HERE.parents[1] / "packages/bytebot/bin/bytebot.js"
+
+
+@pytest.fixture(autouse=True)
+def program(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("BYTEBOT_BIN", str(PROGRAM))
+    monkeypatch.chdir(HERE)
+
+
+@pytest.fixture
+def app(tmp_path: Path) -> Path:
+    for kind in ("context", "infer", "toolsource"):
+        (tmp_path / kind).mkdir()
+        entry = {"type": "stdio", "command": [sys.executable, str(HERE / f"satellites/{kind}.py")]}
+        manifest = {"schema_version": 1, "kind": kind, "name": kind, "language": "python", "entry": entry}
+        (tmp_path / kind / "bytebot.component.json").write_text(json.dumps(manifest))
+    return tmp_path
+
+
+async def test_a_python_app_runs_turns_interrupts_and_attaches_more_later_and_its_log_passes_verify(app: Path) -> None:
+    file = app / "bytebot.db"
+    async with bb.ByteBot(context="./context", base=app, file=file) as hub:
+        infer = hub.attach_infer("./infer", primary=True)
+        assert infer
+        assert await infer == "infer"
+        later = hub.attach("./toolsource")
+        assert later
+        assert await later == "toolsource"
+        assert [each["component_id"] for each in await hub.components()] == ["context", "infer", "toolsource"]
+        seen: list[bb.Event] = []
+
+        async def watch() -> None:
+            async for event in hub.events("u_1", types=["user_event", "infer_chunk", "tool_result", "scope_state"]):
+                seen.append(event)
+                if event.get("kind") == "block_delta" and event.delta.startswith("Once"):
+                    await hub.interrupt("u_1")
+                if event.get("stop_reason") == "interrupted" and event.event_type == "infer_chunk":
+                    return
+
+        watching = asyncio.create_task(watch())
+        await asyncio.sleep(0)
+        with bb.scoped("u_1"):
+            first = await hub.send(None, "hello")
+        assert first.fate == "started"
+        assert (await hub.send("u_1", "a story", id="m_2")).fate in ("started", "queued")
+        # The same id again sends nothing twice.
+        assert (await hub.send("u_1", "a story", id="m_2")).seq
+        await asyncio.wait_for(watching, 20)
+        said = "".join(each.delta for each in seen if each.get("kind") == "block_delta")
+        assert said == "helloOnce upon a time"
+        assert [each.text for each in seen if each.event_type == "user_event"] == ["hello", "a story"]
+        assert all(each.scope == "u_1" and "observed" not in each for each in seen)
+        result = await hub.call_tool("u_1", "toolsource/shout", {"text": "hi", "times": 2})
+        assert (result.status, result.content) == ("ok", [{"type": "text", "text": "HIHI"}])
+        await hub.set_policy([{"tool": "*", "decision": "deny"}])
+        assert (await hub.call_tool("u_1", "shout", {"text": "hi"})).status == "denied"
+        await hub.detach("toolsource")
+        with pytest.raises(bb.BytebotError, match='no component "toolsource" is attached'):
+            await hub.detach("toolsource")
+    with pytest.raises(bb.BytebotError, match="the app has stopped"):
+        await hub.components()
+    verify = await asyncio.create_subprocess_exec("node", str(PROGRAM), "log", "verify", "--db", str(file))
+    assert await verify.wait() == 0
+
+
+async def test_an_app_that_cannot_start_says_why_and_leaves_nothing(app: Path) -> None:
+    hub = bb.ByteBot(base=app)
+    hub.attach("./nothing")
+    with pytest.raises(bb.BytebotError, match=r"there is no .*/nothing") as caught:
+        await hub.start()
+    assert caught.value.code == "not_found"
+    with pytest.raises(bb.BytebotError, match="start\\(\\) was already called"):
+        await hub.start()
+    with pytest.raises(bb.BytebotError, match=r"await hub.start\(\) first"):
+        await bb.ByteBot().send("u_1", "hi")
+    with pytest.raises(bb.BytebotError, match="a component is a reference"):
+        bb.ByteBot().attach({"kind": "ui"})
+
+
+async def test_a_hub_whose_process_ends_is_told_to_everybody_who_waits(app: Path) -> None:
+    async with bb.ByteBot(base=app) as hub:
+        events = asyncio.create_task(_all(hub))
+        await asyncio.sleep(0)
+        waiting = asyncio.create_task(hub.call_tool("u_1", "none", {}))
+        assert hub._child
+        hub._child._process.kill()
+        await asyncio.wait_for(events, 10)
+        try:
+            await waiting
+        except bb.BytebotError as error:
+            assert error.code in ("unavailable", "not_found")
+        with pytest.raises(bb.BytebotError, match="the Hub's process ended with exit code -9"):
+            await hub.components()
+
+
+async def _all(hub: bb.ByteBot) -> list[bb.Event]:
+    return [event async for event in hub.events()]
+
+
+async def test_where_node_is_missing_or_old_the_error_says_how_to_get_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(bb.BytebotError, match=r"and there is no node: get it from https://nodejs\.org"):
+        await bb.ByteBot().start()
+    old = tmp_path / "node"
+    old.write_text("#!/bin/sh\necho v18.20.1\n")
+    old.chmod(0o755)
+    with pytest.raises(bb.BytebotError, match=r"runs on Node 22.19 or later, and .*/node is 18.20.1"):
+        await bb.ByteBot().start()
+    old.write_text("#!/bin/sh\necho v24.0.0\n")
+    monkeypatch.delenv("BYTEBOT_BIN")
+    with pytest.raises(bb.BytebotError, match="there is no bytebot program: run npm install bytebot"):
+        await bb.ByteBot().start()
+    monkeypatch.setenv("BYTEBOT_BIN", os.devnull)
+    with pytest.raises(bb.BytebotError, match="BYTEBOT_BIN names /dev/null, which is no file"):
+        await bb.ByteBot().start()
