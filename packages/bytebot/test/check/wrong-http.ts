@@ -20,7 +20,8 @@ const dialling = (kind: Kind, wrong: string, rule: string, title: string, shows:
 
 /** Satellites that serve HTTP or dial in, wrong in one way each. */
 export const wrongOverHttp: readonly Wrong[] = [
-  serving("ui", "every-hub", "HTP-1", "While it is connected", /409 and bb_error conflict.*\n200/),
+  // It may also end the second one's request with the first one's connection.
+  serving("ui", "every-hub", "HTP-1", "While it is connected", /409 and bb_error conflict.*\n200|socket hang up/),
   serving("ui", "any-return", "HTP-1", "A connection that it does not know", /404 and bb_error not_found.*\n200/),
   serving("ui", "any-inbox", "HTP-3", "An inbox request of a connection", /404 and bb_error not_found.*\n200/),
   serving("ui", "inbox-stays", "HTP-3", "DELETE /stream", /after DELETE \/stream\n200/),

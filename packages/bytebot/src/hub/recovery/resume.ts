@@ -51,7 +51,7 @@ export function isHeld({ turn, calls, questions }: Conversation): boolean {
 /** Goes on with what was held, by the last that the log says of it (rules REC-4 and REC-5), or ends it. */
 function resume(core: Core, conversation: Conversation, how: "resume" | "end"): void {
   const { turn } = conversation;
-  core.comesBack();
+  if (how === "resume") core.comesBack();
   // Whoever asked is gone; what the policy asks is still to be answered.
   for (const question of [...conversation.questions.values()]) {
     if (question.asker.type === "gone") resolve(core, conversation, question, "cancelled");
