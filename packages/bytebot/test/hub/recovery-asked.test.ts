@@ -227,3 +227,36 @@ test("the app may have what was cut off end, or wait until it is told (REC-4)", 
   for (let turn = 0; turn < 3; turn++) await model.send(inferResult(model.last("bb_infer_request")));
   await world.end();
 });
+
+test("a result that came after the interrupt is no answer, also to a Hub that reads it from the log (REC-2, INT-5)", async () => {
+  const before = new World();
+  const infer = await before.join("infer");
+  const tools = await before.join("toolsource");
+  await tools.send(register("read"));
+  const ui = await before.join("ui");
+  await ui.send(message("go"));
+  const request = infer.last("bb_infer_request");
+  await infer.send(...textChunks(request, "seen"), ...toolChunks(request, "read", { path: "a" }, 1));
+  await ui.send({ event_type: "interrupt", scope: "u", id: "i1" });
+  await infer.send(inferResult(request, "tool_use"));
+  const whole = await before.entries();
+  await before.end();
+  const at = whole.findIndex(({ events }) => events.some(({ event_type }) => event_type === "interrupt"));
+  for (let count = at + 1; count <= whole.length; count++) {
+    const world = await restarted(await cutAfter(whole, count));
+    const model = await world.join("infer");
+    const late = await world.join("ui");
+    await goOn(world);
+    assert.deepEqual(
+      ends(await logged(world)).map(({ stop_reason }) => stop_reason),
+      ["interrupted"],
+      `after ${count} entries`,
+    );
+    await late.send(message("and now"));
+    const said = JSON.stringify(model.last("bb_infer_request")["messages"]);
+    assert.match(said, /seen.*and now/);
+    assert.doesNotMatch(said, /tool_use/);
+    await model.send(inferResult(model.last("bb_infer_request")));
+    await world.end();
+  }
+});
