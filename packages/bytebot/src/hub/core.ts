@@ -350,7 +350,8 @@ export class Core {
   /** Nothing goes on in this cell: it stays in memory, and the one that has been idle the longest may have to go. */
   rested(cell: string): void {
     this.loaded.rest(cell);
-    const excess = this.loaded.excess(this.limits.idle);
+    // One at least: what was read just now would leave before it is used.
+    const excess = this.loaded.excess(Math.max(1, this.limits.idle));
     if (excess !== undefined) this.effect(excess, { type: "unload", cell: excess });
   }
 

@@ -73,7 +73,6 @@ export class Hub {
       core: this.core,
       cells: this.cells,
       log: this.log,
-      clock: this.clock,
       how: options.recovery ?? "resume",
       input: (input) => this.input(input),
       report: (line) => this.report(line),

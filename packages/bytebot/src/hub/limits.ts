@@ -34,7 +34,7 @@ export interface CoreLimits {
   answer: number;
   /** Open in one conversation. */
   questions: number;
-  /** Cells that are kept in memory though nothing goes on in them. */
+  /** Cells that are kept in memory though nothing goes on in them; 1 at least. */
   idle: number;
 }
 

@@ -298,3 +298,20 @@ test("an inference that failed for good, and one that is tried again, are told a
   await model.send(inferResult(model.last("bb_infer_request")));
   await world.end();
 });
+
+test("a Hub that shall keep no idle conversation in memory keeps one, and goes on (REC-7)", async () => {
+  const world = new World({ limits: { idle: 0 } });
+  const infer = await world.join("infer");
+  const ui = await world.join("ui");
+  for (const [text, scope] of [
+    ["one", "u"],
+    ["two", "v"],
+    ["three", "u"],
+  ]) {
+    await ui.send(message(text!, scope));
+    await infer.send(inferResult(infer.last("bb_infer_request")));
+  }
+  assert.match(JSON.stringify(infer.last("bb_infer_request")["messages"]), /one.*three/);
+  assert.equal(world.hub.counts()["conversations"], 1);
+  await world.end();
+});

@@ -1,15 +1,14 @@
 import { BytebotError, cellOf, isScope, type Event } from "../../wire/index.ts";
-import { inTime } from "../in-time.ts";
 import type { Cells } from "../cells/cells.ts";
 import { isBusy } from "../conversation.ts";
 import type { Core } from "../core.ts";
 import type { ConnectionId } from "../effects.ts";
 import { mayTouch } from "../grants.ts";
 import { stamped } from "../readers/replay.ts";
+import { Recent } from "../recent.ts";
 import type { Asker, Conversation } from "../state.ts";
 import type { StepInput } from "../step-input.ts";
 import { orderOf, type EventLog } from "../../log/index.ts";
-import type { Clock } from "../timers.ts";
 import { Recall } from "./recall.ts";
 
 /** What becomes of the turns that were cut off: they go on, they end as interrupted, or they wait to be told. */
@@ -18,11 +17,14 @@ export type Recovery = "resume" | "end" | "wait";
 /** What may begin something in its scope, so that all that the log says of that has to be known. */
 const BEGINNING = new Set(["user_event", "interrupt", "bb_turn_request", "bb_tool_call_request", "bb_input_request"]);
 
+/** Whoever names scopes of its own while the disk is full makes no list without an end. */
+const MAX_FAILED = 10_000;
+
 export interface LoadingOptions {
   core: Core;
   cells: Cells;
+  /** Reads of it have their deadlines: see `timely`. */
   log: EventLog;
-  clock: Clock;
   how: Recovery;
   input: (input: StepInput) => void;
   report: (line: string) => void;
@@ -32,8 +34,8 @@ export interface LoadingOptions {
 export class Loading {
   private readonly options: LoadingOptions;
   private readonly under = new Map<string, Promise<void>>();
-  /** Their log refused something that readers were told the end of: the log is told it too. */
-  private readonly failed = new Set<string>();
+  /** Their log refused something that readers were told the end of: the log is told it too. The newest; the others go on. */
+  private readonly failed = new Recent<string, true>(MAX_FAILED);
   /** held: nothing goes on before `goOn`, so that components can come back first. */
   private state: "held" | "open" = "open";
 
@@ -73,7 +75,7 @@ export class Loading {
 
   /** The log refused an entry of this cell: what it has is read anew when the cell is addressed again. */
   refused(cell: string): void {
-    this.failed.add(cell);
+    this.failed.set(cell, true);
   }
 
   /**
@@ -99,7 +101,7 @@ export class Loading {
 
   private async load(name: string): Promise<void> {
     const { core, cells, input } = this.options;
-    const entries = await inTime(this.options.clock, cells.read(name), "the log");
+    const entries = await cells.read(name);
     const recall = new Recall(core.limits.approvalMs);
     for (const entry of entries) {
       for (const [index, event] of entry.events.entries()) recall.add(stamped(event, entry, index));
@@ -108,7 +110,8 @@ export class Loading {
     cells.opened(name, entries);
     const conversations = [...recall.conversations.values()];
     input({ type: "restore", conversations });
-    const hasFailed = this.failed.delete(name);
+    const hasFailed = this.failed.get(name) === true;
+    this.failed.delete(name);
     if (!conversations.some(isBusy)) return;
     if (hasFailed) {
       for (const asker of conversations.flatMap(askersOf)) asker.told = true;
