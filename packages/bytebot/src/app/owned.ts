@@ -7,6 +7,8 @@ import type { ByteBot } from "./bytebot.ts";
 import type { Component } from "./component.ts";
 import { version } from "./version.ts";
 
+/** Until the owner has said bb_sync (rule CON-2). */
+const SYNC_MS = 10_000;
 /** Requests that were not answered yet. */
 const MAX_OPEN = 10_000;
 const BLOB_BYTES = 64 * 1024 * 1024;
@@ -58,7 +60,9 @@ export async function ownOverStdio(hub: ByteBot, signal: AbortSignal): Promise<v
   const stop = () => owner.closed("it was stopped");
   if (signal.aborted) stop();
   else signal.addEventListener("abort", stop, { once: true });
+  const late = setTimeout(() => owner.late(), SYNC_MS);
   const reason = await owner.gone;
+  clearTimeout(late);
   await hub.stop(reason);
   await link.close(reason);
 }
@@ -106,6 +110,14 @@ class Owned implements Receiver {
   closed(reason: string): void {
     this.over.abort(new BytebotError("cancelled", reason));
     this.left(reason);
+  }
+
+  /** It should have synced by now. */
+  late(): void {
+    if (this.state === "synced") return;
+    const error = new BytebotError("timeout", `no bb_sync within ${SYNC_MS / 1000} s`);
+    this.fault(error);
+    this.closed(error.message);
   }
 
   private sync(event: Event): void {

@@ -90,3 +90,10 @@ test("a Hub that a program owns takes nobody else, and nothing before bb_sync", 
   owner.send({ event_type: "bb_bye" });
   assert.deepEqual(await owner.done, [0, null]);
 });
+
+test("an owner that does not say bb_sync is told, and its Hub ends (CON-2)", { timeout }, async (t) => {
+  const cwd = await folder(t);
+  const owner = new OwnerProgram(t, cwd);
+  assert.equal((await owner.next("bb_error"))["code"], "timeout");
+  assert.deepEqual(await owner.done, [0, null]);
+});
