@@ -1,19 +1,13 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Event } from "../../src/wire/index.ts";
-import { cast, cutAfter, ends, goOn, logged, restarted } from "./restart.ts";
+import { calling, cast, cutAfter, ends, goOn, logged, restarted } from "./restart.ts";
 import { inferResult, message, register, textChunks, toolChunks, toolResult, World } from "./world.ts";
 
 test("an approval that is open stays open over a restart, and its answer counts once (REC-5, hard case 24)", async () => {
   const policy = [{ tool: "*", decision: "ask" as const }];
   const before = new World({ policy });
-  const infer = await before.join("infer");
-  const tools = await before.join("toolsource");
-  await tools.send(register("read"));
-  const ui = await before.join("ui");
-  await ui.send(message("go"));
-  const asked = infer.last("bb_infer_request");
-  await infer.send(...toolChunks(asked, "read", { path: "a" }), inferResult(asked, "tool_use"));
+  const { ui } = await calling(before);
   const question = ui.last("input_strict");
   await ui.send({ event_type: "input_reply", in_reply_to: question["id"], outcome: "accepted", value: "scope" });
   const whole = await before.entries();
@@ -52,13 +46,7 @@ test("an approval that is open stays open over a restart, and its answer counts 
 test("an approval binds the tool that the person saw, also over a restart (REC-5, POL-2)", async () => {
   const policy = [{ tool: "*", decision: "ask" as const }];
   const before = new World({ policy });
-  const infer = await before.join("infer");
-  const tools = await before.join("toolsource");
-  await tools.send(register("read"));
-  const ui = await before.join("ui");
-  await ui.send(message("go"));
-  const asked = infer.last("bb_infer_request");
-  await infer.send(...toolChunks(asked, "read", { path: "a" }), inferResult(asked, "tool_use"));
+  const { ui } = await calling(before);
   const { id } = ui.last("input_strict");
   const log = await cutAfter(await before.entries(), Infinity);
   await before.hub.close();
@@ -79,13 +67,7 @@ test("an approval binds the tool that the person saw, also over a restart (REC-5
 
 test("a question of a tool or a context, and a child turn, end with the Hub that was asked (REC-4, REC-5)", async () => {
   const before = new World();
-  const infer = await before.join("infer");
-  const tools = await before.join("toolsource");
-  await tools.send(register("read"));
-  const ui = await before.join("ui");
-  await ui.send(message("go"));
-  const asked = infer.last("bb_infer_request");
-  await infer.send(...toolChunks(asked, "read", { path: "a" }), inferResult(asked, "tool_use"));
+  const { tools } = await calling(before);
   const { call_id } = tools.last("bb_tool_call_request");
   await tools.send(
     { event_type: "bb_input_request", id: "q1", call_id, prompt: "which?" },

@@ -2,8 +2,8 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { MemoryLog } from "../../src/log/index.ts";
 import type { Event } from "../../src/wire/index.ts";
-import { cast, cutAfter, ends, goOn, logged, restarted, types } from "./restart.ts";
-import { inferFailure, inferResult, message, register, textChunks, toolChunks, toolResult, World } from "./world.ts";
+import { calling, cast, cutAfter, ends, goOn, logged, restarted, types } from "./restart.ts";
+import { inferFailure, inferResult, message, register, textChunks, toolResult, World } from "./world.ts";
 
 test("killed after any entry of a turn with two tools, the turn comes to its end, and nothing that may not runs twice (REC-4, hard cases 21 and 34)", async () => {
   const before = new World();
@@ -179,13 +179,7 @@ test("an infer that is not back in time ends the turn; one that is gets the tool
 test("a call that was allowed waits for its tool to be back, not for ever (REC-4, REC-5)", async () => {
   const policy = [{ tool: "*", decision: "ask" as const }];
   const before = new World({ policy });
-  const infer = await before.join("infer");
-  const tools = await before.join("toolsource");
-  await tools.send(register("read"));
-  const ui = await before.join("ui");
-  await ui.send(message("go"));
-  const asked = infer.last("bb_infer_request");
-  await infer.send(...toolChunks(asked, "read", { path: "a" }), inferResult(asked, "tool_use"));
+  await calling(before);
   const whole = await before.entries();
   await before.hub.close();
   for (const isBack of [true, false]) {

@@ -1,6 +1,16 @@
 import { MemoryLog, withLargeEvents, type Entry } from "../../src/log/index.ts";
 import type { Event } from "../../src/wire/index.ts";
-import { inferResult, textChunks, toolChunks, toolResult, World, type Peer, type WorldOptions } from "./world.ts";
+import {
+  inferResult,
+  message,
+  register,
+  textChunks,
+  toolChunks,
+  toolResult,
+  World,
+  type Peer,
+  type WorldOptions,
+} from "./world.ts";
 
 export type Kept = Entry & { cell: string };
 
@@ -69,5 +79,17 @@ export async function cast(world: World, ran: string[]): Promise<{ infer: Peer; 
   };
   await tools.send(TOOLS);
   const ui = await world.join("ui", {}, { resume: "start" });
+  return { infer, tools, ui };
+}
+
+/** A conversation whose model has called `read`, with everybody by hand. */
+export async function calling(world: World): Promise<{ infer: Peer; tools: Peer; ui: Peer }> {
+  const infer = await world.join("infer");
+  const tools = await world.join("toolsource");
+  await tools.send(register("read"));
+  const ui = await world.join("ui");
+  await ui.send(message("go"));
+  const request = infer.last("bb_infer_request");
+  await infer.send(...toolChunks(request, "read", { path: "a" }), inferResult(request, "tool_use"));
   return { infer, tools, ui };
 }
