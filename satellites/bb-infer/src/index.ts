@@ -1,29 +1,30 @@
 import * as bb from "bytebot/sdk";
 import { choose, type Choice } from "./choose.ts";
-import { open } from "./open.ts";
+import { claims, open } from "./open.ts";
+import type { Claimed } from "./remote/claims.ts";
 import { toOptions } from "./options.ts";
 import type { Provider } from "./provider.ts";
 import type { Progress } from "./weights/index.ts";
 
 export { choose, type Choice, type ChooseOptions } from "./choose.ts";
-export { open, type OpenOptions } from "./open.ts";
+export { claims, open, type OpenOptions } from "./open.ts";
 export { toOptions, type Options } from "./options.ts";
+export { listModels } from "./models.ts";
+export { keyNames } from "./remote/known.ts";
+export { openRemote, type RemoteOptions } from "./remote/provider.ts";
 export type { InferContext, Provider } from "./provider.ts";
 export { modelsFolder, pinned, prepareWeights, type Progress, type WeightsOptions } from "./weights/index.ts";
 
 /**
- * The infer satellite. The handshake comes first, the model after it: loading may take a minute, and a request that
- * comes meanwhile waits for it. What goes wrong then is the answer to that request, and the next one tries again.
+ * The infer satellite. It announces what the chosen model can do, and loads it after the handshake: that may take a minute,
+ * and a request that comes meanwhile waits for it. What goes wrong then is the answer to that request, and the next one
+ * tries again; a server that is not there yet may be so by then.
  */
 export async function main({ opts, signal }: Parameters<bb.Main>[0]): Promise<void> {
-  toOptions(opts);
-  const satellite = await bb.sync({
-    kind: "infer",
-    name: "bb-infer",
-    capabilities: { api_shape: "anthropic", tools: { native: {} } },
-    signal,
-  });
-  const model = new Opened(() => start(opts, satellite.signal));
+  const chosen = await chosenNow(opts, signal);
+  const capabilities = chosen?.claimed.capabilities ?? claimedBy(opts);
+  const satellite = await bb.sync({ kind: "infer", name: "bb-infer", capabilities, signal });
+  const model = new Opened(() => start(opts, satellite.signal, chosen));
   // Loaded before it is asked for; a failure is told to whoever asks.
   void model.get().catch(() => undefined);
   satellite.onInfer(async (request, reply, context) => {
@@ -44,9 +45,33 @@ export async function main({ opts, signal }: Parameters<bb.Main>[0]): Promise<vo
   }
 }
 
-async function start(opts: Record<string, unknown>, signal: AbortSignal): Promise<Provider> {
-  const choice: Choice = await choose(opts, { signal });
-  return open(choice, { signal, onProgress: tenths((line) => console.error(`bb-infer: ${line}`)) });
+interface Chosen {
+  choice: Choice;
+  claimed: Claimed;
+}
+
+/** The model and what it can do; undefined where none can be had yet, which a later request may find otherwise. */
+async function chosenNow(opts: Record<string, unknown>, signal: AbortSignal): Promise<Chosen | undefined> {
+  try {
+    const choice = await choose(opts, { signal });
+    return { choice, claimed: await claims(choice, signal) };
+  } catch (error) {
+    signal.throwIfAborted();
+    if (error instanceof bb.BytebotError && error.code === "invalid_params") throw error;
+    return undefined;
+  }
+}
+
+/** What the app itself says of a model that is not there yet. */
+function claimedBy(opts: Record<string, unknown>): Record<string, unknown> {
+  const { tools, capabilities } = toOptions(opts);
+  return { api_shape: "anthropic", tools: typeof tools === "object" ? tools : { native: {} }, ...capabilities };
+}
+
+async function start(opts: Record<string, unknown>, signal: AbortSignal, chosen?: Chosen): Promise<Provider> {
+  const choice = chosen?.choice ?? (await choose(opts, { signal }));
+  const onProgress = tenths((line) => console.error(`bb-infer: ${line}`));
+  return open(choice, { signal, claimed: chosen?.claimed, onProgress });
 }
 
 /** A model that is opened once; after a failure, again. */

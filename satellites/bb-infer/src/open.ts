@@ -1,17 +1,92 @@
-import type { Choice } from "./choose.ts";
+import { basename } from "node:path";
+import { BytebotError } from "bytebot/sdk";
+import { budgeted, priced, Spent } from "./around/cost.ts";
+import { withFallbacks } from "./around/fallback.ts";
+import { paced, Rate } from "./around/rate.ts";
+import { chooseFallback, type Choice, type ChooseOptions } from "./choose.ts";
+import { embeddedClaims } from "./embedded/claims.ts";
 import { openEmbedded } from "./embedded/provider.ts";
-import { openAICompatible } from "./openai/provider.ts";
+import type { Options } from "./options.ts";
+import { openPrices, type Costs } from "./prices.ts";
 import type { Provider } from "./provider.ts";
+import { claimsOf, type Claimed } from "./remote/claims.ts";
+import { isVendors, knownOf } from "./remote/known.ts";
+import { openRemote } from "./remote/provider.ts";
 import { prepareWeights, type Progress } from "./weights/index.ts";
 
-export interface OpenOptions {
+export interface OpenOptions extends ChooseOptions {
   signal: AbortSignal;
   onProgress?: ((progress: Progress) => void) | undefined;
+  /** What the first model can do, where it was asked already. */
+  claimed?: Claimed | undefined;
 }
 
-/** A choice → what answers. The embedded model is downloaded where needed, and loaded. */
-export async function open(choice: Choice, { signal, onProgress }: OpenOptions): Promise<Provider> {
-  if (choice.provider === "openai-compatible") return openAICompatible(choice);
-  const file = await prepareWeights({ model: choice.model, signal, onProgress });
-  return openEmbedded({ file, params: choice.params, signal });
+/**
+ * A choice → what answers: the model, at the pace of its key, with its cost, and the fallbacks behind it, within the budget.
+ * The embedded model is downloaded where needed, and loaded. Rejects with BytebotError.
+ */
+export async function open(choice: Choice, options: OpenOptions): Promise<Provider> {
+  const { fallbacks = [], budget, rate } = choice.options;
+  const rates = new Map<string, Rate>();
+  const at = async (one: Choice, isPrimary: boolean): Promise<Provider> => {
+    if (one.kind === "embedded") return openModel(one, choice.options, options);
+    const provider = await openServer(one, choice.options, { ...options, isPrimary });
+    if (!rate) return provider;
+    // One key has one pace, whichever models it is used for.
+    const key = one.keyEnv ?? one.baseUrl ?? one.provider;
+    const shared = rates.get(key) ?? new Rate(rate);
+    rates.set(key, shared);
+    return paced(provider, shared);
+  };
+  const opened: Provider[] = [await at(choice, true)];
+  try {
+    for (const fallback of fallbacks) opened.push(await at(await chooseFallback(fallback, choice, options), false));
+  } catch (error) {
+    await Promise.all(opened.map((provider) => provider.close()));
+    throw error;
+  }
+  const [first, ...others] = opened as [Provider, ...Provider[]];
+  const provider = withFallbacks(first, others);
+  return budget ? budgeted(provider, new Spent(budget)) : provider;
+}
+
+type Of<Kind extends Choice["kind"]> = Extract<Choice, { kind: Kind }>;
+
+async function openModel(one: Of<"embedded">, { prices, budget }: Options, options: OpenOptions): Promise<Provider> {
+  // What runs here costs nothing, unless the app says otherwise.
+  const costs = await openPrices(prices ?? { "*": { input: 0, output: 0 } }, undefined);
+  const file = await prepareWeights({ model: one.model, signal: options.signal, onProgress: options.onProgress });
+  const provider = await openEmbedded({ file, params: one.options.params, signal: options.signal });
+  mustKnow(costs, basename(file), budget);
+  return priced(provider, basename(file), costs);
+}
+
+async function openServer(
+  one: Of<"remote">,
+  { prices, budget, timeouts, retry }: Options,
+  { env, isPrimary, signal, claimed: known }: OpenOptions & { isPrimary: boolean },
+): Promise<Provider> {
+  const { provider, model, baseUrl, keyEnv } = one;
+  const { params, headers, settings, api, cache } = one.options;
+  const costs = await openPrices(prices, isVendors(one) ? knownOf(provider).prices : undefined);
+  mustKnow(costs, model, budget);
+  const claimed = (isPrimary && known) || (await claimsOf({ ...one.options, provider, model, baseUrl }, signal));
+  const reach = { provider, model, api, baseUrl, keyEnv, headers, params, settings, cache, timeouts, retry };
+  return priced(await openRemote({ ...reach, ...claimed, isPrimary, env }), model, costs);
+}
+
+/** Money can be counted only where it is known what a model costs. */
+function mustKnow(costs: Costs, model: string, budget: Options["budget"]): void {
+  if (budget?.cost_usd === undefined || costs(model, { input_tokens: 1, output_tokens: 1 }) !== undefined) return;
+  throw new BytebotError(
+    "invalid_params",
+    `bb-infer: opts.budget.cost_usd is set, and what ${model} costs is not known: add it to opts.prices, or "*"`,
+  );
+}
+
+/** What a choice will announce, before it is opened: the handshake does not wait for a download. */
+export async function claims(choice: Choice, signal: AbortSignal): Promise<Claimed> {
+  if (choice.kind === "remote") return claimsOf({ ...choice.options, ...choice }, signal);
+  const { capabilities, params = {} } = choice.options;
+  return { capabilities: { ...embeddedClaims(choice.model, params), ...capabilities }, media: undefined };
 }

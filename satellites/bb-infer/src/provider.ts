@@ -13,6 +13,8 @@ export interface Provider {
   readonly label: string;
   /** The media it can send on, by MIME type; absent: text alone. Blobs of these types come to it with their bytes. */
   readonly media?: RegExp;
+  /** What the satellite says of it in `bb_sync` (rule CON-10). What is absent is not claimed. */
+  readonly capabilities: Record<string, unknown>;
   /** Streams one reply. Rejects with BytebotError; after an abort with code `cancelled`. */
   infer(request: bb.InferRequestEvent, reply: bb.InferReply, context: InferContext): Promise<bb.InferEnd>;
   /** Frees the model or the connections. Requests still running end first, so abort them before. */

@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import type { TestContext } from "node:test";
 import { BytebotError } from "bytebot/sdk";
-import { openAICompatible, type OpenAICompatibleOptions } from "../src/openai/provider.ts";
+import type { Provider } from "../src/provider.ts";
+import { openRemote, type RemoteOptions } from "../src/remote/provider.ts";
 import { Collected, request, said } from "./collected.ts";
 import { ScriptedServer } from "./scripted-server.ts";
 
@@ -9,18 +10,23 @@ const ask = request({ messages: [said("Hello")] });
 
 export interface Outcome {
   reply: Collected;
-  end?: Awaited<ReturnType<ReturnType<typeof openAICompatible>["infer"]>>;
+  end?: Awaited<ReturnType<Provider["infer"]>>;
   error?: BytebotError;
 }
 
 /** One request, whatever becomes of it. */
 export async function infer(
   server: { baseUrl: string },
-  options: Partial<OpenAICompatibleOptions> & { signal?: AbortSignal; ask?: typeof ask; reply?: Collected } = {},
+  options: Partial<RemoteOptions> & { signal?: AbortSignal; ask?: typeof ask; reply?: Collected } = {},
 ): Promise<Outcome> {
   const { signal = AbortSignal.timeout(20_000), ask: asked = ask, reply = new Collected(), ...rest } = options;
-  const provider = openAICompatible({ baseUrl: server.baseUrl, model: "m", ...rest });
   try {
+    const provider = await openRemote({
+      provider: "openai-compatible",
+      baseUrl: server.baseUrl,
+      model: "m",
+      ...rest,
+    });
     const end = await provider.infer(asked, reply, { signal, drained: () => Promise.resolve() });
     return { reply, end };
   } catch (error) {

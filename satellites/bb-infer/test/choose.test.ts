@@ -8,12 +8,12 @@ const keys = { ANTHROPIC_API_KEY: "a-key", OPENAI_API_KEY: "o-key" };
 const nobody = { local: [] };
 
 const short = (choice: Choice) =>
-  choice.provider === "embedded"
+  choice.kind === "embedded"
     ? `embedded ${choice.model ?? "built-in"}`
     : `${choice.model} at ${choice.baseUrl} with ${choice.keyEnv ?? "no key"}`;
 
 async function listing(...ids: string[]): Promise<ScriptedServer> {
-  return ScriptedServer.start((response) => {
+  return ScriptedServer.always((response) => {
     response.setHeader("content-type", "application/json");
     response.end(JSON.stringify({ data: ids.map((id) => ({ id })) }));
   });
@@ -43,7 +43,7 @@ test("Anthropic's key goes before OpenAI's, and a model's name to whoever has it
 
 test("a local server's first chat model is taken, and something else on its port is passed over", async () => {
   await using server = await listing("nomic-embed-text", "qwen3:latest", "other");
-  await using website = await ScriptedServer.start((response) => void response.end("<html>"));
+  await using website = await ScriptedServer.always((response) => void response.end("<html>"));
   const local = [
     { name: "website", baseUrl: website.baseUrl },
     { name: "Ollama", baseUrl: server.baseUrl },
@@ -56,7 +56,7 @@ test("a local server's first chat model is taken, and something else on its port
 });
 
 test("a server that accepts and never answers does not hold up the choice", async () => {
-  await using silent = await ScriptedServer.start(() => undefined);
+  await using silent = await ScriptedServer.always(() => undefined);
   assert.equal(
     short(await choose({}, { env: {}, local: [{ name: "silent", baseUrl: silent.baseUrl }] })),
     "embedded built-in",
@@ -70,8 +70,10 @@ test("with nothing configured and nothing running the embedded model is chosen, 
 
 test("wrong opts are refused by name, and a key in the place of its name is not repeated", async () => {
   const wrong: [Record<string, unknown>, RegExp][] = [
-    [{ modell: "x" }, /^bb-infer: opts\.modell: there is no such option; there are provider, model/],
-    [{ provider: "openai" }, /opts\.provider is "openai": "embedded" or "openai-compatible" is needed/],
+    [{ modell: "x" }, /^bb-infer: opts\.modell: there is no such option; leave it out; there are provider, model/],
+    [{ provider: "open ai" }, /opts\.provider is "open ai": one of embedded, anthropic, openai, /],
+    [{ timeouts: { idle_ms: 0 } }, /opts\.timeouts\.idle_ms is 0: /],
+    [{ fallbacks: [{ api_key: "sk-s3cret" }] }, /^(?!.*s3cret).*opts\.fallbacks/],
     [{ base_url: "localhost:8080" }, /opts\.base_url is "localhost:8080": a URL is needed/],
     [{ params: [] }, /opts\.params/],
     [{ headers: { a: 1 } }, /opts\.headers/],

@@ -1,4 +1,4 @@
-import type { Block, InferReply, InferRequestEvent } from "bytebot/sdk";
+import type { Block, InferReply, InferRequestEvent, ToolUseReply } from "bytebot/sdk";
 
 /** A reply that is kept: the blocks as they end, and each delta as it came. */
 export class Collected implements InferReply {
@@ -20,7 +20,7 @@ export class Collected implements InferReply {
     if (last?.type === "thinking") last["signature"] = value;
   }
 
-  toolUse({ id, name }: { id?: string | undefined; name: string }): { delta(json: string): void; end(): void } {
+  toolUse({ id, name }: { id?: string | undefined; name: string }): ToolUseReply {
     const block: Block = { type: "tool_use", name, input: "", ...(id === undefined ? {} : { id }) };
     this.blocks.push(block);
     return {
@@ -28,7 +28,8 @@ export class Collected implements InferReply {
         block["input"] += json;
         this.seen(json);
       },
-      end: () => {
+      end: (more) => {
+        Object.assign(block, more);
         try {
           block["input"] = JSON.parse(String(block["input"]) || "{}");
         } catch {

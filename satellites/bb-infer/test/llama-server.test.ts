@@ -2,8 +2,8 @@ import assert from "node:assert/strict";
 import { after, before, suite, test } from "node:test";
 import type { BytebotError } from "bytebot/sdk";
 import { choose } from "../src/choose.ts";
-import { openAICompatible } from "../src/openai/provider.ts";
 import type { Provider } from "../src/provider.ts";
+import { openRemote } from "../src/remote/provider.ts";
 import { prepareWeights } from "../src/weights/index.ts";
 import { findPython } from "../src/weights/python.ts";
 import { tools } from "../bench/questions.ts";
@@ -33,7 +33,8 @@ suite("against a real llama-server", { skip }, () => {
   before(
     async () => {
       server = await LlamaServer.start(await prepareWeights({ signal }), signal);
-      provider = openAICompatible({
+      provider = await openRemote({
+        provider: "openai-compatible",
         baseUrl: server.baseUrl,
         model: "any",
         params: { max_tokens: 24, temperature: 0 },

@@ -237,7 +237,7 @@ test("a stream that falls silent fails after the idle time, and its connection i
     begin(response);
     response.write(delta({ content: "One moment" }));
   });
-  const { error } = await infer(server, { params: { idle_timeout_ms: 150 } });
+  const { error } = await infer(server, { timeouts: { idle_ms: 150, first_ms: 150 } });
   assert.deepEqual([error?.code, error?.retryable], ["timeout", true]);
   assert.match(error?.message ?? "", /sent nothing for 0.15 s/);
   await gone.promise;

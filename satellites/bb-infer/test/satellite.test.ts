@@ -64,7 +64,7 @@ test(
     const sync = await satellite.next("bb_sync");
     assert.deepEqual(
       [sync["kind"], sync["capabilities"]],
-      ["infer", { api_shape: "anthropic", tools: { native: {} } }],
+      ["infer", { api_shape: "anthropic", model: "m", tools: { native: {} } }],
     );
     satellite.send(ack);
     satellite.send(request({ id: "i_1", messages: [said("Hello")] }));
@@ -107,6 +107,6 @@ test("wrong opts end it with one sentence that names the option, and exit code 1
   assert.equal(code, 1);
   assert.match(
     satellite.stderr(),
-    /^bytebot: bb-infer: opts\.modle: there is no such option; there are provider, model, [^\n]*\n$/,
+    /^bytebot: bb-infer: opts\.modle: there is no such option; leave it out; there are provider, model, [^\n]*\n$/,
   );
 });

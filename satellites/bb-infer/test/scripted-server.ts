@@ -8,7 +8,12 @@ export interface Heard {
   body: Record<string, unknown>;
 }
 
-/** A server that plays one answer after the other, the last one again and again. */
+type Answer = (response: ServerResponse) => void | Promise<void>;
+
+/** What is asked of a server to know what kind it is, before it is asked for an answer. */
+const PROBE = /^\/(?:props$|api\/|v1\/models$)/;
+
+/** A server that plays one answer after the other, the last one again and again. It is of no kind that says more. */
 export class ScriptedServer implements AsyncDisposable {
   readonly baseUrl: string;
   readonly heard: Heard[] = [];
@@ -19,11 +24,21 @@ export class ScriptedServer implements AsyncDisposable {
     this.baseUrl = `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1`;
   }
 
-  static async start(...answers: ((response: ServerResponse) => void | Promise<void>)[]): Promise<ScriptedServer> {
+  static async start(...answers: Answer[]): Promise<ScriptedServer> {
+    return ScriptedServer.listen(answers, PROBE);
+  }
+
+  /** Answers whatever it is asked, also which models it has. */
+  static async always(answer: Answer): Promise<ScriptedServer> {
+    return ScriptedServer.listen([answer], undefined);
+  }
+
+  private static async listen(answers: readonly Answer[], probe: RegExp | undefined): Promise<ScriptedServer> {
     const server = createServer((request, response) => {
       let text = "";
       request.setEncoding("utf8").on("data", (part: string) => (text += part));
       request.on("end", () => {
+        if (probe?.test(request.url ?? "")) return void response.writeHead(404).end();
         const body = text === "" ? {} : (JSON.parse(text) as Record<string, unknown>);
         started.heard.push({ url: request.url ?? "", headers: request.headers, body });
         const answer = answers[Math.min(started.heard.length, answers.length) - 1];

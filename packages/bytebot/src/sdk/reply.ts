@@ -20,7 +20,7 @@ export interface InferReply {
   text(delta: string): void;
   /** Opens a thinking block where none is open. */
   thinking(delta: string): void;
-  /** Of the open thinking block, byte for byte. */
+  /** Of the open thinking block, byte for byte, and its end: a thought after it is a block of its own. */
   signature(value: string): void;
   /**
    * Arguments as JSON text, in pieces; several calls may be open at once. Blank arguments mean `{}`. What is no JSON
@@ -33,7 +33,8 @@ export interface InferReply {
 
 export interface ToolUseReply {
   delta(json: string): void;
-  end(): void;
+  /** `more`: further fields of the block, which come back with it: what a provider wants to see again with its call. */
+  end(more?: Record<string, unknown>): void;
 }
 
 /** Where the chunks go. */
@@ -70,6 +71,7 @@ export class Reply implements InferReply {
 
   signature(value: string): void {
     this.open("thinking").signature = value;
+    this.closeCurrent();
   }
 
   toolUse({ id, name }: { id?: string | undefined; name: string }): ToolUseReply {
@@ -81,9 +83,9 @@ export class Reply implements InferReply {
           throw new BytebotError("invalid_params", `arguments of ${name} came after its end()`);
         if (json !== "") block.add(json);
       },
-      end: () => {
+      end: (more = {}) => {
         if (this.calls.delete(call))
-          block.stop({ type: "tool_use", id, name, ...parse(block.finish(), this.sink.limits) });
+          block.stop({ ...more, type: "tool_use", id, name, ...parse(block.finish(), this.sink.limits) });
       },
     };
     this.calls.add(call);

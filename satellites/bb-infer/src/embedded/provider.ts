@@ -9,6 +9,7 @@ import {
 import { resolveChatWrapper, type LlamaText } from "node-llama-cpp";
 import type { InferContext, Provider } from "../provider.ts";
 import { base } from "./base.ts";
+import { embeddedClaims } from "./claims.ts";
 import { argumentsOf, oneOf } from "./grammar.ts";
 import { instruct } from "./instruct.ts";
 import { isResult } from "./messages.ts";
@@ -54,6 +55,7 @@ type Step = Pick<Completion, "lane" | "stops" | "grammar" | "maxTokens" | "onTex
 
 class Embedded implements Provider {
   readonly label: string;
+  readonly capabilities: Record<string, unknown>;
   private readonly model: Model;
   private readonly prompts: Prompts;
   private readonly defaults: Record<string, unknown>;
@@ -64,6 +66,7 @@ class Embedded implements Provider {
     this.model = model;
     this.prompts = prompts;
     this.defaults = defaults;
+    this.capabilities = embeddedClaims(model.name, defaults);
     this.label = `${model.name} (${model.instruct ? "instruct" : "base"} model, in this process)`;
   }
 

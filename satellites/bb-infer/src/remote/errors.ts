@@ -1,5 +1,6 @@
-import { APICallError } from "@ai-sdk/provider";
+import { APICallError, LoadAPIKeyError, NoSuchModelError, UnsupportedFunctionalityError } from "@ai-sdk/provider";
 import { BytebotError, type ErrorCode } from "bytebot/sdk";
+import { kindOf, retryDelay } from "./kinds-of-error.ts";
 
 const SHOWN = 300;
 
@@ -19,76 +20,72 @@ export function toBytebotError(thrown: unknown, server: Server): BytebotError {
   if (APICallError.isInstance(thrown)) {
     if (thrown.cause instanceof BytebotError) return thrown.cause;
     // A reply that began well and broke off still carries the 200 it began with.
-    if (thrown.statusCode === undefined || thrown.statusCode < 400) return unreachable(thrown, server);
+    if (thrown.statusCode === undefined || thrown.statusCode < 400) return broken(thrown, server);
     return fromStatus(thrown.statusCode, said(thrown, server), server);
   }
   const error = thrown instanceof Error ? thrown : new Error(String(thrown));
-  if (error instanceof TypeError || "code" in error) return unreachable(error, server);
-  const message = `${server.baseUrl} sent what is no reply in the OpenAI format (${shown(error.message, server)}): check that base_url is that of an OpenAI-compatible API`;
+  if (error.cause instanceof BytebotError) return error.cause;
+  if (LoadAPIKeyError.isInstance(error) || /credential/i.test(error.message)) {
+    return new BytebotError("unauthorized", `${shown(error.message, server)} ${keyFix(server)}`);
+  }
+  if (NoSuchModelError.isInstance(error)) return new BytebotError("not_found", shown(error.message, server));
+  if (UnsupportedFunctionalityError.isInstance(error))
+    return new BytebotError("invalid_params", `${shown(error.message, server)}: leave it out, or use another model`);
+  return broken(error, server);
+}
+
+/** Never reached, cut, or a reply that is none. */
+function broken(error: Error, server: Server): BytebotError {
+  const chain = [error, error.cause, (error.cause as Error | undefined)?.cause];
+  if (chain.some((one) => one instanceof TypeError || typeof (one as { code?: unknown })?.code === "string"))
+    return unreachable(error, server);
+  const message = `${server.baseUrl} sent what is no reply in this provider's format (${shown(error.message, server)}): check that base_url is that of its API`;
   return new BytebotError("unavailable", message, { retryable: true });
 }
 
-/** An error object inside the stream: `{ message, code, type }`, where the code may be an HTTP status. */
+/** An error object inside the stream: the vendor's own, or what the package made of it. */
 export function fromStream(error: unknown, server: Server): BytebotError {
   if (error instanceof Error) return toBytebotError(error, server);
-  const { message, code, type } = (typeof error === "object" && error !== null ? error : { message: error }) as Record<
-    string,
-    unknown
-  >;
-  const status = statusOf(code) ?? statusOf(type) ?? 500;
+  const fields = (typeof error === "object" && error !== null ? error : { message: error }) as Record<string, unknown>;
+  const { message, code, type, statusCode, status } = fields;
+  const kind = kindOf([code, type, status], shown(message ?? "", server));
+  const named = [statusCode, code, type, status].map(Number).find((one) => one >= 400 && one < 600);
+  const retryAfterMs = retryDelay(fields);
   return fromStatus(
-    status,
-    { text: shown(message ?? "no message", server), kind: shown(code ?? type ?? "", server) },
+    named ?? kind.status ?? 500,
+    { text: shown(message ?? error, server), ...kind, retryAfterMs },
     server,
   );
 }
 
-const byName: Record<string, number> = {
-  rate_limit_exceeded: 429,
-  rate_limit_error: 429,
-  insufficient_quota: 429,
-  overloaded_error: 529,
-  invalid_api_key: 401,
-  authentication_error: 401,
-  permission_error: 403,
-  model_not_found: 404,
-  not_found_error: 404,
-  context_length_exceeded: 413,
-  exceed_context_size_error: 413,
-  invalid_request_error: 400,
-};
-
-function statusOf(code: unknown): number | undefined {
-  const number = Number(code);
-  if (Number.isInteger(number) && number >= 400 && number < 600) return number;
-  return typeof code === "string" ? byName[code] : undefined;
-}
-
 interface Said {
   text: string;
-  /** The server's own word for the kind of error. */
-  kind: string;
+  /** What the server's own words for it come to, as a status. */
+  status?: number | undefined;
+  /** Of a 429: the account has no credit, which no waiting mends. */
+  broke?: boolean | undefined;
   retryAfterMs?: number | undefined;
 }
 
 // Without a cause: the library's error holds the whole reply, and a reply may repeat the key.
-function fromStatus(status: number, { text, kind, retryAfterMs }: Said, server: Server): BytebotError {
+function fromStatus(status: number, { text, broke, retryAfterMs, ...said }: Said, server: Server): BytebotError {
   const { baseUrl, model } = server;
-  const named = status === 400 ? (byName[kind] ?? status) : status;
+  // A 400 may be anything; what the server calls it says more. So does a 200 with an error in it.
+  const named = status === 400 || status === 500 ? (said.status ?? status) : status;
   const fail = (code: ErrorCode, fix: string, retryable = false) =>
     new BytebotError(code, `${baseUrl} answered ${status}: ${text}. ${fix}`, { retryable, retryAfterMs });
   if (named === 401 || named === 403) return fail("unauthorized", keyFix(server));
   if (named === 404)
     return fail(
       "not_found",
-      `Check the model (${model}) and that base_url is right (it ends before /chat/completions)`,
+      `Check the model (${model}), and that base_url is that of the API (bb-infer models lists what it has)`,
     );
   if (named === 413)
     return fail(
       "too_large",
       "The conversation is longer than this model takes: start a new one, or use a model with a larger context",
     );
-  if (kind === "insufficient_quota" || named === 402)
+  if (broke || named === 402)
     return fail("budget_exceeded", "The account behind the key has no credit left: add some, or use another key");
   if (named === 429) return fail("overloaded", "Too many requests for this key: wait, or ask for a higher limit", true);
   if (named >= 500 || named === 408 || named === 409 || named === 425)
@@ -118,15 +115,35 @@ function unreachable(error: Error, { baseUrl }: Server): BytebotError {
 }
 
 function said(error: APICallError, server: Server): Said {
-  const body = error.data as { error?: { message?: unknown; code?: unknown; type?: unknown } } | undefined;
+  const body = bodyOf(error);
+  const inner = (typeof body?.["error"] === "object" ? body["error"] : undefined) as
+    Record<string, unknown> | undefined;
   const plain = isHtml(error.responseBody) ? "a web page, not an API" : error.responseBody;
-  const text = body?.error?.message ?? plain ?? error.message;
-  const kinds = [body?.error?.code, body?.error?.type].map(String);
+  const text = inner?.["message"] ?? body?.["message"] ?? (plain === "" ? undefined : plain) ?? error.message;
+  const named = [inner?.["code"], inner?.["type"], inner?.["status"], body?.["__type"], typeOf(error)];
+  const shownText = shown(text, server);
   return {
-    text: shown(text, server),
-    kind: kinds.find((kind) => kind in byName) ?? "",
-    retryAfterMs: retryAfter(error.responseHeaders ?? {}),
+    text: shownText,
+    ...kindOf(named, shownText),
+    retryAfterMs: retryAfter(error.responseHeaders ?? {}) ?? retryDelay(inner ?? {}),
   };
+}
+
+/** AWS names the kind of an error in a header. */
+function typeOf({ responseHeaders }: APICallError): string | undefined {
+  return responseHeaders?.["x-amzn-errortype"]?.split(":")[0];
+}
+
+function bodyOf({ data, responseBody }: APICallError): Record<string, unknown> | undefined {
+  if (typeof data === "object" && data !== null) return data as Record<string, unknown>;
+  try {
+    const body: unknown = JSON.parse(responseBody ?? "");
+    // Some servers wrap the error in a list.
+    const one: unknown = Array.isArray(body) ? body[0] : body;
+    return typeof one === "object" && one !== null ? (one as Record<string, unknown>) : undefined;
+  } catch {
+    return undefined;
+  }
 }
 
 /** A server's words, whatever they are made of, cut, and without the key where the server repeats it. */
