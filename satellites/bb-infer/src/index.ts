@@ -4,6 +4,7 @@ import { claims, open } from "./open.ts";
 import type { Claimed } from "./remote/claims.ts";
 import { toOptions } from "./options.ts";
 import type { Provider } from "./provider.ts";
+import { until } from "./until.ts";
 import type { Progress } from "./weights/index.ts";
 
 export { choose, type Choice, type ChooseOptions } from "./choose.ts";
@@ -97,19 +98,6 @@ class Opened {
   async close(): Promise<void> {
     const provider = await this.opening?.catch(() => undefined);
     await provider?.close();
-  }
-}
-
-/** The promise's outcome, unless the signal aborts before. */
-async function until<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
-  const stopped = Promise.withResolvers<never>();
-  const abort = () => stopped.reject(signal.reason as Error);
-  signal.addEventListener("abort", abort, { once: true });
-  try {
-    if (signal.aborted) throw signal.reason;
-    return await Promise.race([promise, stopped.promise]);
-  } finally {
-    signal.removeEventListener("abort", abort);
   }
 }
 

@@ -1,6 +1,8 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { BytebotError } from "bytebot/sdk";
 import type { Provider } from "../provider.ts";
+import { Queue } from "../queue.ts";
+import { until } from "../until.ts";
 
 /** What a key may do; what is absent is not limited. */
 export interface RateOptions {
@@ -16,25 +18,25 @@ const MINUTE_MS = 60_000;
 
 /** The pace of one key, whatever models it is used for. Requests wait in order; too many or too long: `overloaded`. */
 export class Rate {
-  private readonly limits: RateOptions;
-  private readonly waiting: (() => void)[] = [];
+  private readonly atOnce: number;
+  private readonly line = new Queue(MAX_WAITING, () => overloaded(`${MAX_WAITING} requests wait already`, this.wait()));
+  private readonly requests: Bucket;
+  private readonly tokens: Bucket;
   private running = 0;
-  private requests: Bucket;
-  private tokens: Bucket;
+  private left = Promise.withResolvers<void>();
 
-  constructor(limits: RateOptions) {
-    this.limits = limits;
-    this.requests = new Bucket(limits.requests_per_minute);
-    this.tokens = new Bucket(limits.tokens_per_minute);
+  constructor({ at_once = Infinity, requests_per_minute, tokens_per_minute }: RateOptions) {
+    this.atOnce = at_once;
+    this.requests = new Bucket(requests_per_minute);
+    this.tokens = new Bucket(tokens_per_minute);
   }
 
   /** Runs the work when its turn has come; its tokens count when they are known. */
   async run<T>(signal: AbortSignal, work: () => Promise<T>, tokensOf: (result: T) => number): Promise<T> {
-    if (this.waiting.length >= MAX_WAITING) throw overloaded(`${MAX_WAITING} requests wait already`, MINUTE_MS);
     const late = AbortSignal.timeout(MAX_WAIT_MS);
     const either = AbortSignal.any([signal, late]);
     try {
-      await this.enter(either);
+      await this.line.run(either, () => this.enter(either));
     } catch (error) {
       if (late.aborted && !signal.aborted) throw overloaded("it waited for a minute", this.wait());
       throw error;
@@ -44,46 +46,18 @@ export class Rate {
       this.tokens.take(tokensOf(result));
       return result;
     } finally {
-      this.leave();
+      this.running -= 1;
+      this.left.resolve();
+      this.left = Promise.withResolvers();
     }
   }
 
+  /** The first in line waits for room, then for the buckets. */
   private async enter(signal: AbortSignal): Promise<void> {
-    await this.place(signal);
-    try {
-      for (let wait = this.wait(); wait > 0; wait = this.wait()) await delay(wait, undefined, { signal });
-      this.requests.take(1);
-    } catch (error) {
-      this.leave();
-      throw error;
-    }
-  }
-
-  /** One at a time waits for the buckets; with `at_once` so many run. */
-  private async place(signal: AbortSignal): Promise<void> {
-    signal.throwIfAborted();
-    if (this.running < (this.limits.at_once ?? Infinity)) {
-      this.running += 1;
-      return;
-    }
-    const { promise, resolve, reject } = Promise.withResolvers<void>();
-    const abort = () => {
-      this.waiting.splice(this.waiting.indexOf(resolve), 1);
-      reject(signal.reason as Error);
-    };
-    this.waiting.push(resolve);
-    signal.addEventListener("abort", abort, { once: true });
-    try {
-      await promise;
-    } finally {
-      signal.removeEventListener("abort", abort);
-    }
-  }
-
-  private leave(): void {
-    const next = this.waiting.shift();
-    if (next) next();
-    else this.running -= 1;
+    while (this.running >= this.atOnce) await until(this.left.promise, signal);
+    for (let wait = this.wait(); wait > 0; wait = this.wait()) await delay(wait, undefined, { signal });
+    this.requests.take(1);
+    this.running += 1;
   }
 
   /** Milliseconds until both buckets have something. */

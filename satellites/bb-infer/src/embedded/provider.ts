@@ -8,6 +8,7 @@ import {
 } from "bytebot/sdk";
 import { resolveChatWrapper, type LlamaText } from "node-llama-cpp";
 import type { InferContext, Provider } from "../provider.ts";
+import { Queue } from "../queue.ts";
 import { base } from "./base.ts";
 import { embeddedClaims } from "./claims.ts";
 import { argumentsOf, oneOf } from "./grammar.ts";
@@ -16,7 +17,6 @@ import { isResult } from "./messages.ts";
 import { Model, type Completed, type Completion } from "./model.ts";
 import { toParams, type EmbeddedParams } from "./params.ts";
 import { NONE, tooLarge, type Asked, type Draft, type Prompts, type Room } from "./prompt.ts";
-import { Queue } from "./queue.ts";
 
 const MAX_WAITING = 16;
 const MAX_NAME = 32;
@@ -59,7 +59,7 @@ class Embedded implements Provider {
   private readonly model: Model;
   private readonly prompts: Prompts;
   private readonly defaults: Record<string, unknown>;
-  private readonly queue = new Queue(MAX_WAITING);
+  private readonly queue = new Queue(MAX_WAITING, full);
   private readonly closing = new AbortController();
 
   constructor(model: Model, prompts: Prompts, defaults: Record<string, unknown>) {
@@ -162,6 +162,11 @@ class Embedded implements Provider {
     const limit = this.model.contextSize - params.maxTokens - 2;
     return { limit, tokens: (prompt) => this.model.tokens(prompt).length };
   }
+}
+
+function full(): BytebotError {
+  const message = `the embedded model answers one request at a time, and ${MAX_WAITING} wait already: try again later, or attach a second infer`;
+  return new BytebotError("overloaded", message, { retryable: true, retryAfterMs: 5_000 });
 }
 
 /** Tools the model may call now. After a result it answers in words: forced to call again, it would never end. */

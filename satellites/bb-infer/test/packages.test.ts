@@ -1,0 +1,98 @@
+import assert from "node:assert/strict";
+import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { before, after, suite, test } from "node:test";
+import type { BytebotError } from "bytebot/sdk";
+import { infer, playing } from "./asking.ts";
+import { request, said } from "./collected.ts";
+import { answer } from "./scripted-server.ts";
+
+/** A provider package as others write them: for this version of the interface, telling what it was asked. */
+const source = (version: string, finish: string) => `
+export function createEcho({ baseURL, apiKey }) {
+  return { languageModel: (modelId) => ({
+    specificationVersion: ${JSON.stringify(version)}, provider: "echo.chat", modelId,
+    async doStream({ prompt, providerOptions }) {
+      const text = JSON.stringify({ prompt, providerOptions, baseURL, hasKey: apiKey !== undefined });
+      const parts = [{ type: "stream-start", warnings: [] }, { type: "text-start", id: "1" },
+        { type: "text-delta", id: "1", delta: text }, { type: "text-end", id: "1" }, ${finish}];
+      return { stream: ReadableStream.from(parts) };
+    },
+  }) };
+}`;
+const newer = `{ type: "finish", finishReason: { unified: "stop", raw: "stop" },
+  usage: { inputTokens: { total: 3 }, outputTokens: { total: 2 } } }`;
+const older = `{ type: "finish", finishReason: "stop", usage: { inputTokens: 3, outputTokens: 2, cachedInputTokens: 1 } }`;
+
+suite("provider packages of others", () => {
+  const home = process.cwd();
+  let folder: string;
+  before(async () => {
+    folder = await mkdtemp(join(tmpdir(), "bb-infer-"));
+    const packages = {
+      "echo-v4": source("v4", newer),
+      "echo-v3": source("v3", newer),
+      "echo-v2": source("v2", older),
+      "echo-v9": source("v9", newer),
+      "no-provider": "export const x = 1;",
+    };
+    for (const [name, text] of Object.entries(packages)) {
+      const place = join(folder, "node_modules", name);
+      await mkdir(place, { recursive: true });
+      await writeFile(join(place, "package.json"), JSON.stringify({ name, type: "module", exports: "./index.js" }));
+      await writeFile(join(place, "index.js"), text);
+    }
+    process.chdir(folder);
+  });
+  after(async () => {
+    process.chdir(home);
+    await rm(folder, { recursive: true });
+  });
+
+  const picture = { type: "image" as const, mime_type: "image/png", data: "AAAA" };
+  const ask = request({ messages: [{ role: "user", content: [{ type: "text", text: "Hi" }, picture] }] });
+  const own = { baseUrl: "http://127.0.0.1:9/v1" };
+
+  for (const [version, data, usage] of [
+    ["v4", { type: "data", data: "AAAA" }, { input_tokens: 3, output_tokens: 2 }],
+    ["v3", "AAAA", { input_tokens: 3, output_tokens: 2 }],
+    ["v2", "AAAA", { input_tokens: 3, output_tokens: 2, cache_read_tokens: 1 }],
+  ] as const) {
+    test(`a package for ${version} of the interface is loaded by its name from where the program runs`, async () => {
+      const { reply, end } = await infer(own, { provider: `echo-${version}`, params: { own: 1 }, ask });
+      const { prompt, providerOptions, hasKey } = JSON.parse(reply.said) as {
+        prompt: { content: { data?: unknown }[] }[];
+        providerOptions: unknown;
+        hasKey: boolean;
+      };
+      assert.deepEqual(prompt[0]?.content[1]?.data, data);
+      assert.deepEqual([providerOptions, hasKey], [{ echo: { own: 1 } }, true]);
+      assert.deepEqual(end, { stop_reason: "end_turn", usage });
+    });
+  }
+
+  test("a package that is not there, is none, or speaks another version is named, with the fix", async () => {
+    const failed = async (provider: string): Promise<BytebotError | undefined> =>
+      (await infer(own, { provider, ask })).error;
+    assert.deepEqual((await failed("not-there"))?.code, "not_found");
+    assert.match((await failed("not-there"))?.message ?? "", /run npm install not-there where this program runs/);
+    assert.match((await failed("no-provider"))?.message ?? "", /no-provider has no provider of the AI SDK/);
+    assert.match((await failed("echo-v9"))?.message ?? "", /speaks version v9 .* v2, v3 and v4 are spoken here/);
+  });
+});
+
+test("a server of one's own needs no key, whichever format it speaks", async (t) => {
+  const server = await playing(t, answer("ok"));
+  assert.equal((await infer(server, { env: {} })).reply.said, "ok");
+  assert.equal(server.heard[0]?.headers.authorization, undefined);
+  const { error } = await infer(server, { provider: "anthropic", env: {}, ask: request({ messages: [said("Hi")] }) });
+  assert.notEqual(error?.code, "unauthorized");
+  assert.equal(server.heard[1]?.url, "/v1/messages");
+});
+
+test("a vendor's own place without a key is refused before anything is sent, with the variable's name", async () => {
+  const outcome = await infer({ baseUrl: "https://api.anthropic.com/v1" }, { provider: "anthropic", env: {} });
+  assert.equal(outcome.error?.code, "unauthorized");
+  assert.match(outcome.error?.message ?? "", /set ANTHROPIC_API_KEY in the environment/);
+});
