@@ -11,7 +11,7 @@ export { choose, type Choice, type ChooseOptions } from "./choose.ts";
 export { claims, open, type OpenOptions } from "./open.ts";
 export { toOptions, type Options } from "./options.ts";
 export { listModels } from "./models.ts";
-export { keyNames } from "./remote/known.ts";
+export { variablesOf } from "./remote/known.ts";
 export { openRemote, type RemoteOptions } from "./remote/provider.ts";
 export type { InferContext, Provider } from "./provider.ts";
 export { modelsFolder, pinned, prepareWeights, type Progress, type WeightsOptions } from "./weights/index.ts";

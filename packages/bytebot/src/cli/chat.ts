@@ -10,15 +10,16 @@ import { isBytebotError, tell, UsageError } from "./errors.ts";
 import { fileOf, fileOfFolder, keptOptions, openKept, openOwn, withKept, type Kept } from "./kept.ts";
 import { listen } from "./listen.ts";
 import { live } from "./live.ts";
-import { prepareModel, type Wanted } from "./model.ts";
+import { prepareModel, type Prepared, type Wanted } from "./model.ts";
 import { report } from "./output.ts";
 import { Signals } from "./signals.ts";
 
 const help = `usage: bytebot chat [app file] [options]
 
 Talks to a model in the terminal. Without an app file the tools are the time, arithmetic, and the files below the working
-folder (to list and read), and the model is the first that can be had: the one named by the options, ANTHROPIC_API_KEY or
-OPENAI_API_KEY, a local Ollama or llama-server, else a small one that runs in this process and is downloaded once.
+folder (to list and read), and the model is the first that can be had: the one named by the options, ANTHROPIC_API_KEY,
+OPENAI_API_KEY or GOOGLE_GENERATIVE_AI_API_KEY, a local Ollama or llama-server, else a small one that runs in this process
+and is downloaded once.
 With an app file (a bytebot.app.json, no module) its components are used, and the terminal is its ui.
 
 Without a terminal each line of stdin is one turn, and stdout has the answers.
@@ -26,9 +27,12 @@ Without a terminal each line of stdin is one turn, and stdout has the answers.
   --once TEXT      one turn: prints the answer and ends
   --json           without a terminal: each event as a JSON line
   --scope SCOPE    the conversation (default: local)
-  --provider NAME  embedded, or openai-compatible for any server that speaks that protocol
+  --provider NAME  embedded, anthropic, openai, google, amazon-bedrock, ollama, llama-server, lmstudio, vllm,
+                   openai-compatible, or the npm package of an AI SDK provider
   --model NAME     of the provider; for embedded the path of a GGUF file, or hf:user/repo/file.gguf
   --base-url URL   of the server, as in http://127.0.0.1:8080/v1
+  --api-key-env VARIABLE
+                   the name of the variable that holds the key, where it is not the provider's usual one
   --db FILE        the durable log, in which the conversation goes on (default: what the app file says, else one for each
                    folder in ~/.local/state/bytebot; with --once: none)
   --memory         keep nothing on the disk
@@ -43,11 +47,9 @@ const options = {
   provider: { type: "string" },
   model: { type: "string" },
   "base-url": { type: "string" },
+  "api-key-env": { type: "string" },
   ...keptOptions,
 } as const;
-
-/** What bb-infer may read of our environment, in the default app. */
-const KEYS = ["ANTHROPIC_API_KEY", "OPENAI_API_KEY"];
 
 const WAYS =
   "three short ways to one: set ANTHROPIC_API_KEY or OPENAI_API_KEY; start Ollama (https://ollama.com); or give a GGUF file with --model";
@@ -56,7 +58,7 @@ export const command: Command = {
   help,
   async run(args) {
     const { values, positionals } = parse("chat", args, options, 1);
-    const { once, json = false, scope, provider, model, "base-url": base_url } = values;
+    const { once, json = false, scope, provider, model, "base-url": base_url, "api-key-env": api_key_env } = values;
     if (once?.trim() === "") throw new UsageError("chat", "--once needs the text to send");
     if (scope !== undefined) toScopeOption("chat", scope);
     const said = { once, json, scope };
@@ -68,7 +70,7 @@ export const command: Command = {
       }
       return once === undefined ? openOwn(fileOfFolder(process.cwd())) : {};
     };
-    const found = await appFor(positionals[0], { provider, model, base_url }, chatUi(said), keep);
+    const found = await appFor(positionals[0], { provider, model, base_url, api_key_env }, chatUi(said), keep);
     if (found) {
       const { hub, listen: where } = found;
       const started = async () => {
@@ -93,19 +95,19 @@ async function appFor(
   const hasInfer = app !== undefined && app.infer.length > 0;
   if (hasInfer && isNamed(wanted))
     throw new UsageError("chat", `${app.file} says which infer answers, so name no other model here`);
-  const opts = hasInfer ? undefined : await modelFor(wanted);
-  if (!hasInfer && !opts) return undefined;
+  const model = hasInfer ? undefined : await modelFor(wanted);
+  if (!hasInfer && !model) return undefined;
   const hub = await withKept(await keep(app), (kept) => {
     const options = { ui, report, ...kept };
     return app ? toByteBot(app, options) : new ByteBot(options);
   });
   if (!app) hub.attach({ ref: "bb-tools", opts: { root: process.cwd() } });
-  if (!opts) return { hub, listen: app?.listen };
-  hub.attachInfer({ ref: "bb-infer", opts, env: KEYS }, { primary: true });
+  if (!model) return { hub, listen: app?.listen };
+  hub.attachInfer({ ref: "bb-infer", ...model }, { primary: true });
   return { hub, listen: app?.listen };
 }
 
-async function modelFor(wanted: Wanted): Promise<Record<string, unknown> | undefined> {
+async function modelFor(wanted: Wanted): Promise<Prepared | undefined> {
   const signals = new Signals();
   try {
     return await prepareModel(wanted, signals.asked);

@@ -10,6 +10,8 @@ export interface Known {
   baseUrl?: string;
   /** Absent: it wants no key. */
   keyEnv?: string;
+  /** What else it reads of the environment. */
+  env?: readonly string[];
   /** The current middle one; `opts.model` names another. */
   model?: string;
   format: Format;
@@ -69,6 +71,7 @@ export const known: Readonly<Record<string, Known>> = {
     package: "@ai-sdk/amazon-bedrock",
     factory: "createAmazonBedrock",
     keyEnv: "AWS_BEARER_TOKEN_BEDROCK",
+    env: ["AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN", "AWS_REGION"],
     format: "converse",
     media: [...PICTURES, "application/pdf", "text/plain"],
     prices: "aws",
@@ -117,5 +120,7 @@ export function isVendors({ provider, baseUrl }: { provider: string; baseUrl: st
   return keyEnv !== undefined && (baseUrl === undefined || baseUrl === own);
 }
 
-/** The variables that hold keys, for an app that passes them on. */
-export const keyNames: readonly string[] = Object.values(known).flatMap(({ keyEnv }) => keyEnv ?? []);
+/** What a provider reads of the environment, for an app that passes it on; `keyEnv` in place of its own. */
+export function variablesOf(provider: string, keyEnv = knownOf(provider).keyEnv): string[] {
+  return [...(keyEnv === undefined ? [] : [keyEnv]), ...(knownOf(provider).env ?? [])];
+}
