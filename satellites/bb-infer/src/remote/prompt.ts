@@ -43,9 +43,9 @@ export function toPrompt(
 function fromUser({ content }: Message, names: ReadonlyMap<string, string>, target: Target): LanguageModelV4Message[] {
   const results = content.filter((block) => block.type === "tool_result");
   const said = content.filter((block) => block.type !== "tool_result").map((block) => toPart(block, target));
-  const shown = target.textResults
-    ? results.flatMap((block) => partsOf(block, target).filter((part) => part.type === "file"))
-    : [];
+  // A result that holds text alone has its pictures in the user's words; so has one that failed, in every format.
+  const apart = results.filter((block) => target.textResults || block["is_error"] === true);
+  const shown = apart.flatMap((block) => partsOf(block, target).filter((part) => part.type === "file"));
   const user = [...shown, ...said];
   return [
     ...(results.length > 0

@@ -97,35 +97,24 @@ function reply(body: ReadableStream<Uint8Array>, watch: Watch, format: Format): 
   const mark = new EndMark(format);
   let line = 0;
   let lingering: NodeJS.Timeout | undefined;
-  return new ReadableStream({
-    async pull(controller) {
-      for (;;) {
-        const { done, value } = await reader.read();
-        watch.heard();
-        if (done) {
-          clearTimeout(lingering);
-          watch.end();
-          return controller.close();
-        }
-        if (mark.ended) continue;
-        const size = mark.take(value);
-        line = value.lastIndexOf(10) === -1 ? line + value.length : value.length - 1 - value.lastIndexOf(10);
-        if (line > MAX_LINE && format !== "converse") throw watch.tooLong();
-        if (size > 0) controller.enqueue(size === value.length ? value : value.subarray(0, size));
-        if (mark.ended) {
-          lingering = setTimeout(() => {
-            watch.end();
-            void reader.cancel();
-          }, LINGER_MS);
-        }
-        return;
-      }
-    },
-    async cancel(reason) {
-      clearTimeout(lingering);
-      watch.end();
-      await reader.cancel(reason);
-    },
+  const done = () => {
+    clearTimeout(lingering);
+    watch.end();
+  };
+  return watched(reader, done, async (controller) => {
+    for (;;) {
+      const { done: ended, value } = await reader.read();
+      if (ended) return "ended";
+      watch.heard();
+      if (mark.ended) continue;
+      const size = mark.take(value);
+      const newline = value.lastIndexOf(10);
+      line = newline === -1 ? line + value.length : value.length - 1 - newline;
+      if (line > MAX_LINE && format !== "converse") throw watch.tooLong();
+      if (size > 0) controller.enqueue(size === value.length ? value : value.subarray(0, size));
+      if (mark.ended) lingering = setTimeout(() => void reader.cancel(), LINGER_MS);
+      return "more";
+    }
   });
 }
 
@@ -133,21 +122,38 @@ function reply(body: ReadableStream<Uint8Array>, watch: Watch, format: Format): 
 function beginning(body: ReadableStream<Uint8Array>, watch: Watch): ReadableStream<Uint8Array> {
   const reader = body.getReader();
   let read = 0;
+  return watched(reader, watch.end, async (controller) => {
+    const { done, value } = await reader.read();
+    if (done) return "ended";
+    watch.heard();
+    controller.enqueue(value.subarray(0, READ - read));
+    read += value.length;
+    if (read < READ) return "more";
+    await reader.cancel();
+    return "ended";
+  });
+}
+
+/** A stream of what `next` takes from the reader. However it ends, `done` is called. */
+function watched(
+  reader: ReadableStreamDefaultReader<Uint8Array>,
+  done: () => void,
+  next: (controller: ReadableStreamDefaultController<Uint8Array>) => Promise<"more" | "ended">,
+): ReadableStream<Uint8Array> {
   return new ReadableStream({
     async pull(controller) {
-      const { done, value } = await reader.read();
-      if (!done) {
-        watch.heard();
-        controller.enqueue(value.subarray(0, READ - read));
-        read += value.length;
-        if (read < READ) return;
-        await reader.cancel();
+      try {
+        if ((await next(controller)) === "more") return;
+        done();
+        controller.close();
+      } catch (error) {
+        done();
+        void reader.cancel(error).catch(() => undefined);
+        throw error;
       }
-      watch.end();
-      controller.close();
     },
     async cancel(reason) {
-      watch.end();
+      done();
       await reader.cancel(reason);
     },
   });
