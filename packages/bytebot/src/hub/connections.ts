@@ -1,4 +1,4 @@
-import { BytebotError, covers, limitsFor, within, type Sync } from "../wire/index.ts";
+import { BytebotError, limitsFor, within, type Sync } from "../wire/index.ts";
 import type { Core } from "./core.ts";
 import type { ConnectionId } from "./effects.ts";
 import { narrow, type Offer } from "./grants.ts";
@@ -41,8 +41,7 @@ export function sync(core: Core, connection: New, event: Sync): void {
   for (const tenant of tenants) mustHaveRoom(core, tenant);
 
   // A role is held against those who are everywhere that its holder is: nobody learns who else has it elsewhere.
-  const others = core.all().filter(({ grant: { primary, controller } }) => primary || controller);
-  const met = others.filter((other) => covers(other.grant.scopes, scopes));
+  const met = core.connected.holdersOver(scopes);
   const grant = narrow(offer, event, scopes, {
     primary: met.some((other) => other.grant.kind === event.kind && other.grant.primary),
     controller: met.some((other) => other.grant.controller),
@@ -60,7 +59,7 @@ export function sync(core: Core, connection: New, event: Sync): void {
   };
   core.tenants.connect(tenants, id);
   core.connections.set(id, synced);
-  core.relist();
+  core.connected.add(synced);
   const limits = limitsFor(grant.kind);
   core.effect(undefined, { type: "clear", key: `sync:${id}` });
   core.effect(undefined, { type: "observe", event: { ...event, from: offer.componentId, ts: core.now }, by: id });
@@ -117,7 +116,7 @@ export function closed(core: Core, id: ConnectionId, reason: string): void {
   const connection = core.connections.get(id);
   if (!connection) return;
   core.connections.delete(id);
-  core.relist();
+  if (connection.state === "synced") core.connected.remove(connection);
   core.effect(undefined, { type: "clear", key: `sync:${id}` });
   if (connection.state === "new") return;
   core.tenants.disconnect(tenantsOf(connection.grant.scopes), id);

@@ -1,3 +1,4 @@
+import { Connected } from "./connected.ts";
 import { BytebotError, cellOf, tenantOf, toReport, type Event } from "../wire/index.ts";
 import { Budgets, type Budget, type Price } from "./tenants/budget.ts";
 import { Buckets } from "./tenants/bucket.ts";
@@ -81,10 +82,8 @@ export class Core {
   /** The scopes in which the app has a context, by what it came by: there its absence is an error, not a default. */
   readonly contexts = new Map<unknown, readonly string[]>();
   now = 0;
-  /** Those of `all()` that are shown events. */
-  uis: readonly Synced[] = [];
-  telemetry: readonly Synced[] = [];
-  private list: readonly Synced[] = [];
+  /** Those of `connections` that have synced. */
+  readonly connected = new Connected();
   private out: Batch[] = [];
   /** The last batch of each cell in `out`: one step may reach very many. */
   private readonly last = new Map<string | undefined, Batch>();
@@ -190,18 +189,6 @@ export class Core {
   synced(id: ConnectionId): Synced | undefined {
     const connection = this.connections.get(id);
     return connection?.state === "synced" ? connection : undefined;
-  }
-
-  /** The synced connections, in the order they were opened. */
-  all(): readonly Synced[] {
-    return this.list;
-  }
-
-  /** A connection has synced or is gone. */
-  relist(): void {
-    this.list = [...this.connections.values()].filter((connection) => connection.state === "synced");
-    this.uis = this.list.filter(({ grant }) => grant.kind === "ui");
-    this.telemetry = this.list.filter(({ grant }) => grant.kind === "telemetry");
   }
 
   conversation(scope: string): Conversation {

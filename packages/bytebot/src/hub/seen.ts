@@ -60,7 +60,7 @@ export function remember(conversation: Conversation, to: Asker, answer: Effect):
 /** Answers a request, now and whenever it is sent again. `plus`: what the answer has beside an event that is logged. */
 export function reply(core: Core, conversation: Conversation, to: Asker, event: Event, plus?: Plus): void {
   event["ts"] = core.now;
-  const present = core.synced(to.connection) ?? core.all().find(({ offer }) => offer.componentId === to.component);
+  const present = core.synced(to.connection) ?? core.connected.ofComponent(to.component);
   const answer: Effect = { type: "send", to: present?.id ?? to.connection, event, ...(plus ? { plus } : {}) };
   remember(conversation, to, answer);
   if (!to.told) core.effect(conversation.scope, answer);

@@ -381,7 +381,7 @@ function late(core: Core, connection: Synced, event: Event, request: unknown): b
 }
 
 function components(core: Core, id: string): Event {
-  const all = core.all().map(({ offer, grant }) => ({
+  const all = core.connected.all().map(({ offer, grant }) => ({
     component_id: offer.componentId,
     name: offer.name,
     kind: grant.kind,

@@ -35,20 +35,21 @@ export class Readers {
 
   /** Is anybody there to be shown an event of this type? */
   want(type: string): boolean {
-    const { telemetry, uis } = this.core;
-    if (telemetry.length + this.watchers.size > 0) return true;
-    return uis.some(({ grant }) => grant.types === undefined || grant.types.has(type));
+    const { connected } = this.core;
+    if (connected.count("telemetry") + this.watchers.size > 0) return true;
+    for (const { grant } of connected.ofKind("ui")) if (grant.types?.has(type) ?? true) return true;
+    return false;
   }
 
   /** To every UI of the scope. `line`: as for `Link.send`. */
   publish(event: Event, line?: () => string): void {
     const scope = event["scope"];
     if (typeof scope !== "string") return;
-    const { uis } = this.core;
+    const { connected } = this.core;
     // What can no longer change is encoded once for all of them.
-    if (uis.length > 1) Object.freeze(event);
+    if (connected.count("ui") > 1) Object.freeze(event);
     const cell = cellOf(scope);
-    for (const reader of uis) if (isDue(reader, event, cell) && mayTouch(reader, scope)) this.show(reader, event, line);
+    for (const reader of connected.uisOver(scope)) if (isDue(reader, event, cell)) this.show(reader, event, line);
   }
 
   /** One event to one UI, if it asked for its type; a question goes only to those who may answer, the primary marked. */
@@ -61,8 +62,7 @@ export class Readers {
 
   /** Where several were granted the role, as neither serves all that the other does, the first to come has it. */
   private isPrimary(reader: Synced, event: Event): boolean {
-    const scope = String(event["scope"]);
-    return this.core.uis.find((ui) => ui.grant.primary && mayTouch(ui, scope)) === reader;
+    return this.core.connected.primaryUi(String(event["scope"])) === reader;
   }
 
   /**
@@ -70,7 +70,7 @@ export class Readers {
    * Telemetry cannot slow or break a turn.
    */
   observe(event: Event, but?: ConnectionId): void {
-    if (this.watchers.size + this.core.telemetry.length === 0) return;
+    if (this.watchers.size + this.core.connected.count("telemetry") === 0) return;
     for (const watch of this.watchers) {
       try {
         watch(event);
@@ -81,7 +81,7 @@ export class Readers {
     let whole: Event | undefined;
     let bare: Event | undefined;
     const scope = event["scope"];
-    for (const reader of this.core.telemetry) {
+    for (const reader of this.core.connected.ofKind("telemetry")) {
       if (reader.id === but || !isDue(reader, event)) continue;
       if (typeof scope === "string" ? !mayTouch(reader, scope) : !reader.grant.scopes.includes("*")) continue;
       if (reader.grant.types && !reader.grant.types.has(event.event_type)) continue;

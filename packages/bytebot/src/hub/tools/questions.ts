@@ -1,6 +1,5 @@
 import { BytebotError, tenantOf, type Event, type InputRequest } from "../../wire/index.ts";
 import type { Core } from "../core.ts";
-import { mayTouch } from "../grants.ts";
 import { toSchema, unusable, type Schema } from "./schema.ts";
 import { forget, reply, seenBefore } from "../seen.ts";
 import type { Call, Conversation, Question, Synced } from "../state.ts";
@@ -78,7 +77,7 @@ export function open(
   core.questions.set(question.id, conversation);
   core.append(scope, event);
   if (asker.type === "call") pauseClock(core, asker.call);
-  const somebody = core.uis.some((ui) => mayAnswer(ui) && mayTouch(ui, scope));
+  const somebody = core.connected.someUi(scope, mayAnswer);
   if (!somebody) return resolve(core, conversation, question, "expired");
   core.effect(scope, { type: "timer", key: `question:${question.id}`, at: expires });
   core.settle(conversation);

@@ -80,9 +80,8 @@ export function canonical(value: unknown): string {
  */
 export function offeredIn(core: Core, scope: string): Map<string, Tool> {
   const serving = new Set<string>();
-  for (const connection of core.all()) {
-    if (connection.grant.kind === "toolsource" && mayTouch(connection, scope))
-      serving.add(connection.offer.componentId);
+  for (const connection of core.connected.ofKind("toolsource")) {
+    if (mayTouch(connection, scope)) serving.add(connection.offer.componentId);
   }
   const offered = [...core.tools.in(scope)].filter(([, { componentId }]) => serving.has(componentId));
   return new Map(offered.sort(([a], [b]) => (a < b ? -1 : 1)));
@@ -109,10 +108,8 @@ export function toModel([name, tool]: readonly [modelName: string, Tool]): Model
 
 /** The connection that serves a component's tools in this scope now: one that returned may have asked for less. */
 export function servedBy(core: Core, componentId: string, scope: string): Synced | undefined {
-  for (const connection of core.all()) {
-    const { offer, grant } = connection;
-    if (offer.componentId === componentId && grant.kind === "toolsource" && mayTouch(connection, scope))
-      return connection;
+  for (const connection of core.connected.ofKind("toolsource")) {
+    if (connection.offer.componentId === componentId && mayTouch(connection, scope)) return connection;
   }
   return undefined;
 }

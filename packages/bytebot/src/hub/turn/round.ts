@@ -108,8 +108,8 @@ export function chooseInfer(core: Core, scope: string, name: string | undefined)
 /** The component of this kind for a scope: the named one, else the primary, else the first that is there. */
 function serving(core: Core, kind: "context" | "infer", scope: string, name?: string): Synced | undefined {
   let first: Synced | undefined;
-  for (const connection of core.all()) {
-    if (connection.grant.kind !== kind || !mayTouch(connection, scope)) continue;
+  for (const connection of core.connected.ofKind(kind)) {
+    if (!mayTouch(connection, scope)) continue;
     if (name !== undefined ? connection.offer.name === name : connection.grant.primary) return connection;
     first ??= connection;
   }
