@@ -28,6 +28,19 @@ const easy: readonly Sabotage[] = [
     and: { file: "hub/readers/readers.ts", find: "if (scope === undefined) return true;", replace: "return true;" },
   },
   {
+    name: "the wall: every UI is found for every scope (SCP-7)",
+    file: "hub/connected.ts",
+    find: "for (const prefix of prefixesOf(scope)) yield* this.scopes.get(prefix) ?? [];",
+    replace: "yield* this.every();",
+  },
+  {
+    name: "the wall: every UI is found for every scope, and its sink passes everything (SCP-7, SCP-8)",
+    file: "hub/connected.ts",
+    find: "for (const prefix of prefixesOf(scope)) yield* this.scopes.get(prefix) ?? [];",
+    replace: "yield* this.every();",
+    and: { file: "hub/readers/readers.ts", find: "if (scope === undefined) return true;", replace: "return true;" },
+  },
+  {
     name: "the wall: a late answer is audited under whatever scope it names (ENV-5)",
     file: "hub/step.ts",
     find: `if (event["scope"] !== undefined && event["scope"] !== scope) throw anotherScope(event);`,
