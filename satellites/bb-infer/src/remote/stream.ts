@@ -123,7 +123,6 @@ class Calls {
   private readonly reply: InferReply;
   private readonly context: Relay;
   private readonly open = new Map<string, { use: ToolUse; said: boolean; metadata: Metadata | undefined }>();
-  private readonly ended = new Set<string>();
 
   constructor(reply: InferReply, context: Relay) {
     this.reply = reply;
@@ -131,7 +130,8 @@ class Calls {
   }
 
   start(id: string, name: string, metadata: Metadata | undefined): void {
-    if (this.open.has(id) || this.ended.has(id)) return;
+    // An id that comes again, after its call has ended, is that of another call.
+    if (this.open.has(id)) return;
     this.context.started();
     this.count += 1;
     this.open.set(id, { use: this.reply.toolUse({ id, name }), said: false, metadata });
@@ -146,7 +146,6 @@ class Calls {
 
   /** The package's own word for a call that is complete. */
   whole(id: string, name: string, input: string, metadata: Metadata | undefined): void {
-    if (this.ended.has(id)) return;
     this.start(id, name, metadata);
     const call = this.open.get(id);
     if (!call) return;
@@ -162,7 +161,6 @@ class Calls {
 
   private close(id: string, { use, metadata }: { use: ToolUse; metadata: Metadata | undefined }): void {
     this.open.delete(id);
-    this.ended.add(id);
     use.end(isEmpty(metadata) ? {} : { provider: { by: this.context.by, options: metadata } });
   }
 }
