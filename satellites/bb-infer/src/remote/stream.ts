@@ -6,6 +6,9 @@ import { isEmpty, merged, toSignature, type Metadata } from "./signed.ts";
 
 type ToolUse = ReturnType<InferReply["toolUse"]>;
 
+/** In one answer. A loop may make far fewer, and what keeps the calls apart looks at all of them for each. */
+const MOST_CALLS = 1000;
+
 /** One answer's way. */
 export interface Relay extends InferContext {
   server: Server;
@@ -132,6 +135,13 @@ class Calls {
   start(id: string, name: string, metadata: Metadata | undefined): void {
     // An id that comes again, after its call has ended, is that of another call.
     if (this.open.has(id)) return;
+    if (this.count === MOST_CALLS) {
+      const { baseUrl } = this.context.server;
+      throw new BytebotError(
+        "unavailable",
+        `${baseUrl} made more than ${MOST_CALLS} calls in one reply: use another model`,
+      );
+    }
     this.context.started();
     this.count += 1;
     this.open.set(id, { use: this.reply.toolUse({ id, name }), said: false, metadata });

@@ -37,7 +37,8 @@ export function watchedFetch(
       const type = response.headers.get("content-type") ?? "";
       const isStream =
         response.ok && (format === "other" || !/html|json/.test(type) || /ndjson|event-?stream/.test(type));
-      const body = response.body && (isStream ? reply(response.body, watch, format, tools) : beginning(response.body, watch));
+      const body =
+        response.body && (isStream ? reply(response.body, watch, format, tools) : beginning(response.body, watch));
       const watched = new Response(body, response);
       if (response.ok && !isStream) throw await noStream(server, watched);
       return watched;
