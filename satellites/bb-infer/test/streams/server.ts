@@ -25,6 +25,8 @@ export interface Server {
 export async function serving(t: TestContext, ...plays: Play[]): Promise<Server> {
   const heard: Heard[] = [];
   const server = createServer((request, response) => {
+    // Whoever asks what it is and what it has learns nothing.
+    if (request.method !== "POST" || request.url === "/api/show") return void response.writeHead(404).end();
     let text = "";
     const closed = new Promise<void>((resolve) => response.once("close", resolve));
     request.setEncoding("utf8").on("data", (part: string) => (text += part));
