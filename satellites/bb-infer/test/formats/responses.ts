@@ -4,6 +4,7 @@ import {
   NOTHING,
   WITH_KEY,
   type Counts,
+  type Failure,
   type Format,
   type Part,
   type Step,
@@ -42,13 +43,17 @@ class Writer {
     else if ("call" in step) this.call(step);
     else if ("count" in step) this.counts = step.count;
     else if ("stop" in step) this.stop(step.stop);
-    else {
-      // Quotas come as an event of their own, what breaks in the middle as a response that failed.
-      const code = codes[step.fail];
-      const error = { code: code ?? "server_error", message: step.message };
-      if (code) this.put("error", { error: { type: step.fail === "rate" ? "requests" : code, param: null, ...error } });
-      else this.put("response.failed", { response: { ...this.response, status: "failed", error } });
-    }
+    else this.fail(step.fail, step.message);
+  }
+
+  /** An event of its own, in the shape that is documented or in the one that was sent; or a response that failed. */
+  private fail(failure: Failure, message: string): void {
+    const code = codes[failure];
+    if (code === undefined) {
+      const error = { code: "server_error", message };
+      this.put("response.failed", { response: { ...this.response, status: "failed", error } });
+    } else if (failure === "rate") this.put("error", { code, message, param: null });
+    else this.put("error", { error: { type: code, code, message, param: null } });
   }
 
   private say(delta: string): void {

@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { chunk } from "../formats/chat.ts";
-import { compatible as format } from "../formats/index.ts";
-import { ask, called } from "./asking.ts";
-import { plays, serving } from "./server.ts";
+import { compatible as format, say } from "../formats/index.ts";
+import { ask, called, hello } from "./asking.ts";
+import { drips, plays, serving } from "./server.ts";
 
 interface Piece {
   index?: number | null;
@@ -14,6 +14,11 @@ interface Piece {
 
 const add = { name: "add", arguments: '{"x":1}' };
 const now = { name: "now", arguments: '{"y":2}' };
+
+const both = [
+  ["add", { x: 1 }],
+  ["now", { y: 2 }],
+];
 
 /** How servers of chat completions have written two calls; each list is one delta. */
 const deviations: [string, ...Piece[][]][] = [
@@ -91,21 +96,38 @@ const deviations: [string, ...Piece[][]][] = [
   ],
 ];
 
+const offered = ["add", "now"].map((name) => ({ name, input_schema: { type: "object" } }));
+/** A name that is whole, and might yet become that of another tool. */
+const longer = [...offered, { name: "add_all", input_schema: { type: "object" } }];
+
 for (const [how, ...deltas] of deviations) {
   test(`chat completions: two calls stay two, with an id each: ${how} (hard case 9)`, async (t) => {
     const frames = [...deltas.map((tool_calls) => chunk({ tool_calls })), chunk({}, { finish_reason: "tool_calls" })];
-    const server = await serving(t, plays(format, [...format.events(), ...frames, format.end]));
-    const { reply, end, error } = await ask(format, server);
-    assert.equal(error, undefined);
-    assert.deepEqual(called(reply), [
-      ["add", { x: 1 }],
-      ["now", { y: 2 }],
-    ]);
-    const ids = new Set(reply.blocks.map(({ id }) => id));
-    assert.ok(ids.size === 2 && !ids.has("") && !ids.has(undefined), JSON.stringify([...ids]));
-    assert.equal(end?.stop_reason, "tool_use");
+    const all = [...format.events(say("So. ")), ...frames, format.end];
+    const crlf = all.map((frame) => Buffer.from(frame.toString().replaceAll("\n", "\r\n")));
+    for (const play of [plays(format, all), drips(format, all), plays(format, crlf)]) {
+      for (const tools of [offered, longer]) {
+        const server = await serving(t, play);
+        const { reply, end, error } = await ask(format, server, { request: { ...hello, tools } });
+        assert.equal(error, undefined);
+        assert.deepEqual([reply.said, called(reply)], ["So. ", both]);
+        const ids = new Set(reply.blocks.flatMap(({ type, id }) => (type === "tool_use" ? [id] : [])));
+        assert.ok(ids.size === 2 && !ids.has("") && !ids.has(undefined), JSON.stringify([...ids]));
+        assert.equal(end?.stop_reason, "tool_use");
+      }
+    }
   });
 }
+
+test("chat completions: a name that begins another tool's and has no arguments is called at the end (hard case 9)", async (t) => {
+  const frames = [
+    chunk({ tool_calls: [{ index: 0, id: "a", function: { name: "add" } }] }),
+    chunk({}, { finish_reason: "tool_calls" }),
+  ];
+  const server = await serving(t, plays(format, [...frames, format.end]));
+  const { reply } = await ask(format, server, { request: { ...hello, tools: longer } });
+  assert.deepEqual(called(reply), [["add", {}]]);
+});
 
 test("chat completions: a server that ends a call with stop has called (hard case 9)", async (t) => {
   const frames = [chunk({ tool_calls: [{ index: 0, id: "a", function: add }] }), chunk({}, { finish_reason: "stop" })];
