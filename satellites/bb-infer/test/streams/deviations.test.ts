@@ -86,6 +86,13 @@ const deviations: [string, ...Piece[][]][] = [
     [{ index: 1, id: "b", function: now }],
   ],
   [
+    "both names before any arguments",
+    [{ index: 0, id: "a", function: { name: "add", arguments: "" } }],
+    [{ index: 1, id: "b", function: { name: "now", arguments: "" } }],
+    [{ index: 0, function: { arguments: '{"x":1}' } }],
+    [{ index: 1, function: { arguments: '{"y":2}' } }],
+  ],
+  [
     "interleaved",
     [{ index: 0, id: "a", function: { name: "add", arguments: '{"x"' } }],
     [{ index: 1, id: "b", function: { name: "now", arguments: '{"y"' } }],
