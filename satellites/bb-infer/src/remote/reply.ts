@@ -44,8 +44,12 @@ export function reply(
       const said = size === value.length ? value : value.subarray(0, size);
       const whole = pieces ? pieces.take(said) : said;
       if (!whole || (format !== "converse" && event.take(value) > MAX_EVENT)) throw watch.noReply();
-      // It may be broken off in the meantime.
-      if (mark.ended) lingering = setTimeout(() => void reader.cancel().catch(() => undefined), LINGER_MS);
+      if (mark.ended || mark.isWhole) {
+        clearTimeout(lingering);
+        // It may be broken off in the meantime.
+        const end = () => void reader.cancel().catch(() => undefined);
+        lingering = setTimeout(end, mark.ended ? LINGER_MS : watch.quietMs);
+      }
       if (whole.length === 0) continue;
       controller.enqueue(whole);
       return "more";

@@ -1,8 +1,9 @@
-import { InvalidResponseDataError, type LanguageModelV4StreamPart, type LanguageModelV4Usage } from "@ai-sdk/provider";
-import { BytebotError, type InferEnd, type InferReply, type Usage } from "bytebot/sdk";
+import { InvalidResponseDataError, type LanguageModelV4StreamPart } from "@ai-sdk/provider";
+import { BytebotError, type InferEnd, type InferReply } from "bytebot/sdk";
 import type { InferContext } from "../provider.ts";
 import { fromStream, type Server } from "./errors.ts";
 import { isEmpty, merged, toSignature, type Metadata } from "./signed.ts";
+import { toUsage } from "./usage.ts";
 
 type ToolUse = ReturnType<InferReply["toolUse"]>;
 
@@ -201,20 +202,6 @@ function cut({ baseUrl }: Server): BytebotError {
   return new BytebotError("unavailable", `${baseUrl} ended the reply before it was complete: try again`, {
     retryable: true,
   });
-}
-
-/** An absent count is unknown. Cached tokens are counted beside the others, not among them. */
-export function toUsage({ inputTokens, outputTokens, raw }: LanguageModelV4Usage): Usage {
-  // No reply takes nothing and says nothing: the package's zeros stand for a server that did not say.
-  if (!inputTokens.total && !outputTokens.total) return {};
-  const tellsCached = raw === undefined || JSON.stringify(raw).includes("cach");
-  const counts = {
-    input_tokens: inputTokens.noCache ?? inputTokens.total,
-    output_tokens: outputTokens.total,
-    cache_read_tokens: tellsCached ? inputTokens.cacheRead : undefined,
-    cache_write_tokens: tellsCached ? inputTokens.cacheWrite : undefined,
-  };
-  return Object.fromEntries(Object.entries(counts).filter(([, count]) => count !== undefined)) as Usage;
 }
 
 function kindOf(mediaType: string): "image" | "audio" | "file" {

@@ -49,9 +49,13 @@ export function watchedFetch(
   };
 }
 
+/** Silence after which a reply that has said why it stops has ended. */
+const QUIET_MS = 2000;
+
 /** The deadlines of one reply. */
 export class Watch {
   readonly signal: AbortSignal;
+  readonly quietMs: number;
   private readonly stop = new AbortController();
   private readonly server: Server;
   private readonly timeouts: Timeouts;
@@ -63,6 +67,7 @@ export class Watch {
     this.server = server;
     this.timeouts = timeouts;
     this.signal = this.stop.signal;
+    this.quietMs = Math.min(QUIET_MS, timeouts.idle_ms / 2);
     // The socket keeps the process alive, not the watch over it.
     this.total = setTimeout(() => this.fail("is not done after", "total_ms"), timeouts.total_ms).unref();
     this.silence = setTimeout(() => this.fail("has sent nothing for", "first_ms"), timeouts.first_ms).unref();

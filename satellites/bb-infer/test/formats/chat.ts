@@ -38,7 +38,8 @@ export function chunk(delta: object | undefined, more: { finish_reason?: string;
 
 export function usage({ input, output, read }: Counts): object {
   const details = read === undefined ? {} : { prompt_tokens_details: { cached_tokens: read } };
-  return { prompt_tokens: input + (read ?? 0), completion_tokens: output, ...details };
+  const asked = input === undefined ? {} : { prompt_tokens: input + (read ?? 0) };
+  return { ...asked, ...(output === undefined ? {} : { completion_tokens: output }), ...details };
 }
 
 function events(...steps: Step[]): Buffer[] {

@@ -39,7 +39,7 @@ export function frame(kind: "event" | "exception", type: string, body: object): 
   return Buffer.from(codec.encode({ headers, body: Buffer.from(JSON.stringify(body)) }));
 }
 
-function usage({ input, output, read, write }: Counts): object {
+function usage({ input = 0, output = 0, read, write }: Counts): object {
   return {
     inputTokens: input,
     outputTokens: output,

@@ -37,9 +37,9 @@ function error(failure: Failure, message: string, retryIn?: number) {
 
 function usage({ input, output, read }: Counts): object {
   return {
-    promptTokenCount: input + (read ?? 0),
-    candidatesTokenCount: output,
-    totalTokenCount: input + (read ?? 0) + output,
+    ...(input === undefined ? {} : { promptTokenCount: input + (read ?? 0) }),
+    ...(output === undefined ? {} : { candidatesTokenCount: output }),
+    totalTokenCount: (input ?? 0) + (read ?? 0) + (output ?? 0),
     ...(read === undefined ? {} : { cachedContentTokenCount: read }),
   };
 }

@@ -23,7 +23,7 @@ const errors: Record<Failure, [status: number, type: string]> = {
 
 const named = (data: { type: string } & Record<string, unknown>) => event(data, data.type);
 
-function usage({ input, output, read, write }: Counts): object {
+function usage({ input = 0, output = 0, read, write }: Counts): object {
   return {
     input_tokens: input,
     output_tokens: output,

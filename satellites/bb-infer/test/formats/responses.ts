@@ -12,7 +12,7 @@ import {
   type Turn,
 } from "./script.ts";
 
-function usage({ input, output, read }: Counts): object {
+function usage({ input = 0, output = 0, read }: Counts): object {
   return {
     input_tokens: input + (read ?? 0),
     ...(read === undefined ? {} : { input_tokens_details: { cached_tokens: read } }),

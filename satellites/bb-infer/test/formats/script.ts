@@ -2,8 +2,8 @@ import type { RemoteOptions } from "../../src/remote/provider.ts";
 
 /** What a provider counted so far. `input` is without what came from a cache or went into it; absent: it does not say. */
 export interface Counts {
-  input: number;
-  output: number;
+  input?: number;
+  output?: number;
   read?: number;
   write?: number;
 }

@@ -2,7 +2,20 @@ import assert from "node:assert/strict";
 import { once } from "node:events";
 import { setTimeout as delay } from "node:timers/promises";
 import { test } from "node:test";
-import { answer, formats, gemini, converse, say, stop, think, whole, type Format } from "../formats/index.ts";
+import {
+  answer,
+  converse,
+  count,
+  formats,
+  gemini,
+  messages,
+  responses,
+  say,
+  stop,
+  think,
+  whole,
+  type Format,
+} from "../formats/index.ts";
 import { ask, never } from "./asking.ts";
 import { hangs, plays, serving, type Play } from "./server.ts";
 
@@ -53,6 +66,25 @@ for (const format of formats) {
     assert.match(reply.said, /^x+$/);
     await server.heard[0]!.closed;
   });
+
+  // Without its end these two are cut, whatever they have said before.
+  if (format !== messages && format !== responses) {
+    test(`${format.name}: a server that says why it stops, and then nothing more, has answered (hard case 16)`, async (t) => {
+      const frames = format.events(say("All"), count({ input: 12, output: 7 }), stop("end_turn"));
+      const server = await serving(t, hangs(format, frames));
+      const { reply, end, error } = await ask(format, server, { timeouts: { ...soon, idle_ms: 300 } });
+      assert.equal(error, undefined);
+      assert.deepEqual([reply.said, end?.stop_reason, end?.usage?.output_tokens], ["All", "end_turn", 7]);
+      await server.heard[0]!.closed;
+    });
+
+    test(`${format.name}: a text that speaks of stop reasons is a text (hard case 16)`, async (t) => {
+      const text = 'x"finish_reason":"stop","finishReason": "STOP" :event-type\u0007\u0000\u000bmessageStop';
+      const server = await serving(t, hangs(format, format.events(say(text))));
+      const { error } = await ask(format, server, { timeouts: { ...soon, idle_ms: 300 }, retry: never });
+      assert.match(error?.message ?? "", /has sent nothing for 0\.3 s/);
+    });
+  }
 
   if (!unmarked.includes(format)) {
     test(`${format.name}: what comes after the end is dropped, and a server that leaves its connection open has answered (hard case 16)`, async (t) => {

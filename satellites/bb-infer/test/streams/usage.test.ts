@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { chunk } from "../formats/chat.ts";
 import {
   chat,
   compatible,
@@ -23,6 +24,9 @@ const last: Counts = { input: 12, output: 7, read: 100, write: 30 };
 const writes: readonly Format[] = [messages, converse];
 /** Formats that may count while they stream. */
 const cumulative: readonly Format[] = [compatible, chat, messages, gemini];
+
+/** Formats whose counts stand alone. */
+const partial: readonly Format[] = [compatible, chat, gemini];
 
 const tokens = (format: Format, { input, output, read, write }: Counts) => ({
   input_tokens: input,
@@ -59,6 +63,23 @@ for (const format of formats) {
     });
   }
 
+  if (partial.includes(format)) {
+    test(`${format.name}: of counts of which one is missing that one is unknown (hard case 13)`, async (t) => {
+      for (const [counts, expected] of [
+        [{ input: 12 }, { input_tokens: 12 }],
+        [{ output: 7 }, { output_tokens: 7 }],
+        [
+          { input: 12, output: 0, read: 0 },
+          { input_tokens: 12, output_tokens: 0, cache_read_tokens: 0 },
+        ],
+      ] as const) {
+        const steps = [say("Hi"), count(counts), stop("end_turn")];
+        const { end } = await ask(format, await serving(t, plays(format, whole(format, ...steps))));
+        assert.deepEqual(counted(end?.usage), expected);
+      }
+    });
+  }
+
   // Anthropic's format has no reply without counts.
   if (format !== messages) {
     test(`${format.name}: a reply without counts has none (hard case 13)`, async (t) => {
@@ -67,3 +88,17 @@ for (const format of formats) {
     });
   }
 }
+
+test("chat completions: counts that cannot be are unknown, and the reply stands (hard case 13)", async (t) => {
+  const counts = [
+    { prompt_tokens: -5, completion_tokens: 7 },
+    { prompt_tokens: 12.5, completion_tokens: 7 },
+    { prompt_tokens: 1e300, completion_tokens: 7 },
+    { prompt_tokens: 5, completion_tokens: 7, prompt_tokens_details: { cached_tokens: 100 } },
+  ];
+  for (const usage of counts) {
+    const frames = [...compatible.events(say("Hi"), stop("end_turn")), chunk(undefined, { usage }), compatible.end];
+    const { reply, end } = await ask(compatible, await serving(t, plays(compatible, frames)));
+    assert.deepEqual([reply.said, end?.usage?.input_tokens, end?.usage?.output_tokens], ["Hi", undefined, 7]);
+  }
+});
