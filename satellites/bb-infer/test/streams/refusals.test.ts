@@ -4,7 +4,18 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { inspect } from "node:util";
 import { test } from "node:test";
-import { answer, converse, fail, formats, json, KEY, KEY_ENV, say, type Failure } from "../formats/index.ts";
+import {
+  answer,
+  compatible,
+  converse,
+  fail,
+  formats,
+  json,
+  KEY,
+  KEY_ENV,
+  say,
+  type Failure,
+} from "../formats/index.ts";
 import { ask, never } from "./asking.ts";
 import { plays, refuses, serving, type Play } from "./server.ts";
 
@@ -142,5 +153,16 @@ test("an account without credit is not tried again, whatever the format", async 
     const server = await serving(t, refuses(format.refusal("credit", "You exceeded your current quota")));
     const { error } = await ask(format, server);
     assert.deepEqual([error?.code, error?.retryable, server.heard.length], ["budget_exceeded", false, 1], format.name);
+  }
+});
+
+test("a key that the server repeats in the way of JSON or of a URL is in no error either", async (t) => {
+  const key = "s3cret/0123+4567/89==";
+  for (const way of [key, key.replaceAll("/", String.raw`\/`), encodeURIComponent(key)]) {
+    const body = `{"oops":"${way}","url":"https://x.example/?key=${way}"}`;
+    const server = await serving(t, refuses({ status: 400, headers: { "content-type": "application/json" }, body }));
+    const { error } = await ask(compatible, server, { env: { [KEY_ENV]: key } });
+    assert.equal(error?.code, "invalid_params");
+    assert.doesNotMatch(inspect(error, { depth: 10 }), /s3cret|0123|4567/);
   }
 });
