@@ -1,3 +1,5 @@
+/** Bytes that are read in one turn of the event loop, or a little more. */
+export const PIECE = 8 * 1024;
 /** AWS allows less; nothing that a model says is longer. */
 const LONGEST = 16 * 1024 * 1024;
 /** Two lengths, their checksum and that of the frame. */
@@ -12,13 +14,15 @@ export class Frames {
   private size = 0;
   private needed = 4;
 
-  /** The whole frames that end with this chunk; none: nothing. Undefined: this is no such stream. */
-  take(chunk: Uint8Array): Uint8Array | undefined {
+  /** The whole frames that end with this chunk, some at a time; none: nothing. Undefined: this is no such stream. */
+  take(chunk: Uint8Array): Uint8Array[] | undefined {
     this.held.push(chunk);
     this.size += chunk.length;
-    if (this.size < this.needed) return new Uint8Array(0);
+    if (this.size < this.needed) return [];
     const bytes = this.rest();
     const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+    const some: Uint8Array[] = [];
+    let from = 0;
     let at = 0;
     this.needed = 4;
     while (bytes.length - at >= 4) {
@@ -29,10 +33,14 @@ export class Frames {
         break;
       }
       at += length;
+      if (at - from < PIECE) continue;
+      some.push(bytes.subarray(from, at));
+      from = at;
     }
+    if (at > from) some.push(bytes.subarray(from, at));
     if (at < bytes.length) this.held.push(bytes.subarray(at));
     this.size = bytes.length - at;
-    return bytes.subarray(0, at);
+    return some;
   }
 
   /** What is left of a stream that has ended. */

@@ -1,5 +1,6 @@
+import { setImmediate as turnOfTheLoop } from "node:timers/promises";
 import { EndMark, type Format } from "./end-mark.ts";
-import { Frames } from "./frames.ts";
+import { Frames, PIECE } from "./frames.ts";
 import { NamePieces } from "./name-pieces.ts";
 import type { Watch } from "./watched.ts";
 
@@ -19,7 +20,8 @@ export function reply(
 ): ReadableStream<Uint8Array> {
   const reader = body.getReader();
   const mark = new EndMark(format);
-  const pieces = format === "converse" ? new Frames() : format === "chat" ? new NamePieces(tools) : undefined;
+  const frames = format === "converse" ? new Frames() : undefined;
+  const names = format === "chat" ? new NamePieces(tools) : undefined;
   const event = new EventSize();
   let lingering: NodeJS.Timeout | undefined;
   const done = () => {
@@ -34,7 +36,7 @@ export function reply(
         throw error;
       });
       if (ended) {
-        const rest = pieces?.rest();
+        const rest = (frames ?? names)?.rest();
         if (rest && rest.length > 0) controller.enqueue(rest);
         return "ended";
       }
@@ -42,19 +44,29 @@ export function reply(
       if (mark.ended) continue;
       const size = mark.take(value);
       const said = size === value.length ? value : value.subarray(0, size);
-      const whole = pieces ? pieces.take(said) : said;
-      if (!whole || (format !== "converse" && event.take(value) > MAX_EVENT)) throw watch.noReply();
+      const some = frames ? frames.take(said) : cut(names ? names.take(said) : said);
+      if (!some || (!frames && event.take(value) > MAX_EVENT)) throw watch.noReply();
       if (mark.ended || mark.isWhole) {
         clearTimeout(lingering);
         // It may be broken off in the meantime.
         const end = () => void reader.cancel().catch(() => undefined);
         lingering = setTimeout(end, mark.ended ? LINGER_MS : watch.quietMs);
       }
-      if (whole.length === 0) continue;
-      controller.enqueue(whole);
-      return "more";
+      for (const [at, piece] of some.entries()) {
+        // What there is to do for all of them must not keep the others waiting.
+        if (at > 0) await turnOfTheLoop();
+        controller.enqueue(piece);
+      }
+      if (some.length > 0) return "more";
     }
   });
+}
+
+function cut(bytes: Uint8Array): Uint8Array[] {
+  if (bytes.length <= PIECE) return bytes.length === 0 ? [] : [bytes];
+  return Array.from({ length: Math.ceil(bytes.length / PIECE) }, (_, at) =>
+    bytes.subarray(at * PIECE, (at + 1) * PIECE),
+  );
 }
 
 /** Of an error's body what is worth reading. */

@@ -56,6 +56,26 @@ for (const format of formats) {
     assert.ok(reply.said === text);
   });
 
+  test(`${format.name}: of a flood of deltas some hundred at most are read in one turn of the event loop`, async (t) => {
+    const flood = Array.from({ length: 5000 }, () => say("abcdefghij"));
+    const server = await serving(t, plays(format, whole(format, ...flood, stop("end_turn"))));
+    const reply = new Collected();
+    let most = 0;
+    let sinceTurn = 0;
+    let asking = true;
+    reply.onDelta = () => (most = Math.max(most, (sinceTurn += 1)));
+    const turn = () => {
+      sinceTurn = 0;
+      if (asking) setImmediate(turn);
+    };
+    turn();
+    const { error } = await ask(format, server, { reply });
+    asking = false;
+    assert.equal(error, undefined);
+    assert.equal(reply.deltas.length, 5000);
+    assert.ok(most < 400, `${most} in one turn`);
+  });
+
   test(`${format.name}: who does not read is not sent more than fits on the way`, async (t) => {
     const some = format.events(say("x".repeat(1000))).at(-1)!;
     let sent = 0;
