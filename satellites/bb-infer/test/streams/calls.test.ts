@@ -1,6 +1,17 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { call, formats, gemini, say, stop, whole, type Format, type Step } from "../formats/index.ts";
+import {
+  call,
+  formats,
+  gemini,
+  messages,
+  responses,
+  say,
+  stop,
+  whole,
+  type Format,
+  type Step,
+} from "../formats/index.ts";
 import { ask, called } from "./asking.ts";
 import { plays, serving } from "./server.ts";
 
@@ -74,5 +85,20 @@ function cut(format: Format): void {
       const { reply } = await ask(format, await serving(t, plays(format, whole(format, ...steps))));
       assert.deepEqual([reply.blocks[0]?.["input"], reply.blocks[0]?.["malformed"]], [null, text]);
     }
+  });
+}
+
+// Bedrock numbers its blocks too, and is one server: AWS. Gemini's calls have no number.
+for (const format of [messages, responses]) {
+  test(`${format.name}: two calls that both carry index 0 stay two (hard case 9)`, async (t) => {
+    const steps = [call("add", "a", '{"x"', ":1}"), call("now", "b", ...Array.from(twoText)), stop("tool_use")];
+    const text = Buffer.concat(whole(format, ...steps)).toString();
+    const server = await serving(t, plays(format, [Buffer.from(text.replaceAll(/index":\d+/g, 'index":0'))]));
+    const { reply, error } = await ask(format, server);
+    assert.equal(error, undefined);
+    assert.deepEqual(called(reply), [
+      ["add", one],
+      ["now", two],
+    ]);
   });
 }
