@@ -11,11 +11,14 @@ const marks: Partial<Record<Format, RegExp>> = {
 const wholes: Partial<Record<Format, RegExp>> = {
   chat: /[^\\]"finish_reason": ?"/,
   gemini: /[^\\]"finishReason": ?"/,
+  // Where the server leaves out the names of events.
+  messages: /[^\\]"type": ?"message_stop"/,
+  responses: /[^\\]"type": ?"response\.(?:completed|incomplete)"/,
   // The name of an event, as its frame has it: type and length before it.
   converse: /:event-type\x07\0\x0bmessageStop/,
 };
 /** Characters of the longest of all these. */
-const LONGEST = 40;
+const LONGEST = 48;
 const END_OF_EVENT = /\r?\n\r?\n|\r\r/;
 
 /** Finds the end of an event stream, however it is cut into chunks. */

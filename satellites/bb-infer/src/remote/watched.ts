@@ -50,7 +50,7 @@ export function watchedFetch(
 }
 
 /** Silence after which a reply that has said why it stops has ended. */
-const QUIET_MS = 2000;
+const QUIET_MS = 10_000;
 
 /** The deadlines of one reply. */
 export class Watch {
