@@ -15,9 +15,11 @@ export class Collected implements InferReply {
     this.add("thinking", delta);
   }
 
-  signature(value: string): void {
+  signature(signature: string): void {
     const last = this.blocks.at(-1);
-    if (last?.type === "thinking") last["signature"] = value;
+    // Signed, a block is complete; of a thought that is withheld nothing else is known.
+    if (last?.type === "thinking" && last["signature"] === undefined) last["signature"] = signature;
+    else this.blocks.push({ type: "thinking", thinking: "", signature });
   }
 
   toolUse({ id, name }: { id?: string | undefined; name: string }): ToolUseReply {
@@ -30,12 +32,9 @@ export class Collected implements InferReply {
       },
       end: (more) => {
         Object.assign(block, more);
-        try {
-          block["input"] = JSON.parse(String(block["input"]) || "{}");
-        } catch {
-          block["malformed"] = block["input"];
-          block["input"] = null;
-        }
+        const text = String(block["input"]);
+        block["input"] = argumentsIn(text);
+        if (block["input"] === null) block["malformed"] = text;
       },
     };
   }
@@ -51,7 +50,7 @@ export class Collected implements InferReply {
   private add(type: "text" | "thinking", delta: string): void {
     if (delta === "") return;
     const last = this.blocks.at(-1);
-    if (last?.type === type) last[type] = String(last[type]) + delta;
+    if (last?.type === type && last["signature"] === undefined) last[type] = String(last[type]) + delta;
     else this.blocks.push({ type, [type]: delta } as Block);
     this.seen(delta);
   }
@@ -59,6 +58,17 @@ export class Collected implements InferReply {
   private seen(delta: string): void {
     this.deltas.push(delta);
     this.onDelta(delta);
+  }
+}
+
+/** As the SDK's own reply reads them: blank and `null` are none, what is no object is not guessed at. */
+function argumentsIn(text: string): unknown {
+  if (text.trim() === "") return {};
+  try {
+    const input: unknown = JSON.parse(text) ?? {};
+    return typeof input === "object" && !Array.isArray(input) ? input : null;
+  } catch {
+    return null;
   }
 }
 

@@ -8,7 +8,7 @@ const page = readFileSync(new URL("../../../../spec/HARD-CASES.md", import.meta.
 test("every test that the list of hard cases names is there, under that name", () => {
   const rows = [...page.matchAll(/^\|[^|]*\|[^|]*\| `([^`]+)`: (.+?) +\|$/gm)];
   const missing = rows.flatMap(([, file = "", name = ""]) => {
-    const url = new URL(file, here);
+    const url = new URL(file.replace(/^bb-infer\//, "../../../satellites/bb-infer/test/"), here);
     const found =
       existsSync(url) && [`"${name}"`, `\`${name}\``].some((text) => readFileSync(url, "utf8").includes(text));
     return found ? [] : [`${file}: ${name}`];

@@ -148,10 +148,12 @@ function bodyOf({ data, responseBody }: APICallError): Record<string, unknown> |
 
 /** A server's words, whatever they are made of, cut, and without the key where the server repeats it. */
 export function shown(value: unknown, { key, keyEnv }: Server): string {
-  const text = typeof value === "string" ? value : JSON.stringify(value);
+  const text = typeof value === "string" ? value : String(JSON.stringify(value));
   // What is shorter is a placeholder for a server that wants no key, as in "none" or "ollama".
-  const safe = key !== undefined && key.length >= 8 ? text.replaceAll(key, `[the key in ${keyEnv}]`) : text;
-  return safe.slice(0, SHOWN);
+  if (key === undefined || key.length < 8) return text.slice(0, SHOWN);
+  // Raw JSON may hold it with its slashes escaped, a URL in percents.
+  const ways = [key, key.replaceAll("/", String.raw`\/`), encodeURIComponent(key)];
+  return ways.reduce((rest, way) => rest.replaceAll(way, `[the key in ${keyEnv}]`), text).slice(0, SHOWN);
 }
 
 export function isHtml(text: string | undefined): boolean {

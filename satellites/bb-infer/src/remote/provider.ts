@@ -95,8 +95,10 @@ class Remote implements Provider {
     const { marks } = knownOf(provider);
     const server = this.server(request.model);
     const by = `${provider}/${server.model}`;
+    const failed = new AbortController();
+    const abortSignal = AbortSignal.any([context.signal, failed.signal]);
     try {
-      const model = this.create(this.settings(server))(server.model, api);
+      const model = this.create(this.settings(server, request))(server.model, api);
       const call = toCall(
         request,
         { ...params, ...request.params },
@@ -111,9 +113,11 @@ class Remote implements Provider {
         },
       );
       const prompt = marked(call.prompt, marks, cache);
-      const { stream } = await model.doStream({ ...call, prompt, abortSignal: context.signal });
+      const { stream } = await model.doStream({ ...call, prompt, abortSignal });
       return await relay(stream, reply, { ...context, server, by, isPrimary, started });
     } catch (error) {
+      // A package that throws may have left the reply unread, and its connection open.
+      failed.abort();
       throw context.signal.aborted ? error : toBytebotError(error, server);
     }
   }
@@ -132,7 +136,7 @@ class Remote implements Provider {
     return server;
   }
 
-  private settings(server: Server): ProviderSettings {
+  private settings(server: Server, { tools = [] }: InferRequestEvent): ProviderSettings {
     const { provider, api, baseUrl, headers, settings } = this.options;
     const { format, baseUrl: own, keyEnv } = knownOf(provider);
     const isOwnPlace = baseUrl === undefined || baseUrl === own;
@@ -153,7 +157,12 @@ class Remote implements Provider {
       ...(key === undefined ? {} : { apiKey: key }),
       ...((baseUrl ?? own) ? { baseURL: baseUrl ?? (own as string) } : {}),
       headers: { ...(settings?.["headers"] as Record<string, string> | undefined), ...headers },
-      fetch: watchedFetch(server, formatOf(provider, api), this.timeouts),
+      fetch: watchedFetch(
+        server,
+        formatOf(provider, api),
+        this.timeouts,
+        tools.map(({ name }) => name),
+      ),
     };
   }
 }

@@ -1,10 +1,14 @@
-import { InvalidResponseDataError, type LanguageModelV4StreamPart, type LanguageModelV4Usage } from "@ai-sdk/provider";
-import { BytebotError, type InferEnd, type InferReply, type Usage } from "bytebot/sdk";
+import { InvalidResponseDataError, type LanguageModelV4StreamPart } from "@ai-sdk/provider";
+import { BytebotError, type InferEnd, type InferReply } from "bytebot/sdk";
 import type { InferContext } from "../provider.ts";
 import { fromStream, type Server } from "./errors.ts";
 import { isEmpty, merged, toSignature, type Metadata } from "./signed.ts";
+import { toUsage } from "./usage.ts";
 
 type ToolUse = ReturnType<InferReply["toolUse"]>;
+
+/** In one answer. A loop may make far fewer, and what keeps the calls apart looks at all of them for each. */
+const MOST_CALLS = 1000;
 
 /** One answer's way. */
 export interface Relay extends InferContext {
@@ -123,7 +127,6 @@ class Calls {
   private readonly reply: InferReply;
   private readonly context: Relay;
   private readonly open = new Map<string, { use: ToolUse; said: boolean; metadata: Metadata | undefined }>();
-  private readonly ended = new Set<string>();
 
   constructor(reply: InferReply, context: Relay) {
     this.reply = reply;
@@ -131,7 +134,15 @@ class Calls {
   }
 
   start(id: string, name: string, metadata: Metadata | undefined): void {
-    if (this.open.has(id) || this.ended.has(id)) return;
+    // An id that comes again, after its call has ended, is that of another call.
+    if (this.open.has(id)) return;
+    if (this.count === MOST_CALLS) {
+      const { baseUrl } = this.context.server;
+      throw new BytebotError(
+        "unavailable",
+        `${baseUrl} made more than ${MOST_CALLS} calls in one reply: use another model`,
+      );
+    }
     this.context.started();
     this.count += 1;
     this.open.set(id, { use: this.reply.toolUse({ id, name }), said: false, metadata });
@@ -146,7 +157,6 @@ class Calls {
 
   /** The package's own word for a call that is complete. */
   whole(id: string, name: string, input: string, metadata: Metadata | undefined): void {
-    if (this.ended.has(id)) return;
     this.start(id, name, metadata);
     const call = this.open.get(id);
     if (!call) return;
@@ -162,7 +172,6 @@ class Calls {
 
   private close(id: string, { use, metadata }: { use: ToolUse; metadata: Metadata | undefined }): void {
     this.open.delete(id);
-    this.ended.add(id);
     use.end(isEmpty(metadata) ? {} : { provider: { by: this.context.by, options: metadata } });
   }
 }
@@ -193,20 +202,6 @@ function cut({ baseUrl }: Server): BytebotError {
   return new BytebotError("unavailable", `${baseUrl} ended the reply before it was complete: try again`, {
     retryable: true,
   });
-}
-
-/** An absent count is unknown. Cached tokens are counted beside the others, not among them. */
-export function toUsage({ inputTokens, outputTokens, raw }: LanguageModelV4Usage): Usage {
-  // No reply takes nothing and says nothing: the package's zeros stand for a server that did not say.
-  if (!inputTokens.total && !outputTokens.total) return {};
-  const tellsCached = raw === undefined || JSON.stringify(raw).includes("cach");
-  const counts = {
-    input_tokens: inputTokens.noCache ?? inputTokens.total,
-    output_tokens: outputTokens.total,
-    cache_read_tokens: tellsCached ? inputTokens.cacheRead : undefined,
-    cache_write_tokens: tellsCached ? inputTokens.cacheWrite : undefined,
-  };
-  return Object.fromEntries(Object.entries(counts).filter(([, count]) => count !== undefined)) as Usage;
 }
 
 function kindOf(mediaType: string): "image" | "audio" | "file" {
