@@ -9,7 +9,7 @@ import { openEmbedded } from "./embedded/provider.ts";
 import type { Options } from "./options.ts";
 import { openPrices, type Costs } from "./prices.ts";
 import type { Provider } from "./provider.ts";
-import { claimsOf, type Claimed } from "./remote/claims.ts";
+import { claimsOf, withOwn, type Claimed } from "./remote/claims.ts";
 import { isVendors, knownOf } from "./remote/known.ts";
 import { openRemote } from "./remote/provider.ts";
 import { prepareWeights, type Progress } from "./weights/index.ts";
@@ -88,5 +88,5 @@ function mustKnow(costs: Costs, model: string, budget: Options["budget"]): void 
 export async function claims(choice: Choice, signal: AbortSignal): Promise<Claimed> {
   if (choice.kind === "remote") return claimsOf({ ...choice.options, ...choice }, signal);
   const { capabilities, params = {} } = choice.options;
-  return { capabilities: { ...embeddedClaims(choice.model, params), ...capabilities }, media: undefined };
+  return { capabilities: withOwn(capabilities, embeddedClaims(choice.model, params)), media: undefined };
 }
