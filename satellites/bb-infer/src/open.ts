@@ -5,7 +5,6 @@ import { withFallbacks } from "./around/fallback.ts";
 import { paced, Rate } from "./around/rate.ts";
 import { chooseFallback, type Choice, type ChooseOptions } from "./choose.ts";
 import { embeddedClaims } from "./embedded/claims.ts";
-import { openEmbedded } from "./embedded/provider.ts";
 import type { Options } from "./options.ts";
 import { openPrices, type Costs } from "./prices.ts";
 import type { Provider } from "./provider.ts";
@@ -56,6 +55,8 @@ async function openModel(one: Of<"embedded">, { prices, budget }: Options, optio
   // What runs here costs nothing, unless the app says otherwise.
   const costs = await openPrices(prices ?? { "*": { input: 0, output: 0 } }, undefined);
   const file = await prepareWeights({ model: one.model, signal: options.signal, onProgress: options.onProgress });
+  // Where a server answers, llama.cpp is not loaded.
+  const { openEmbedded } = await import("./embedded/provider.ts");
   const provider = await openEmbedded({ file, params: one.options.params, signal: options.signal });
   mustKnow(costs, basename(file), budget);
   return priced(provider, basename(file), costs);

@@ -13,7 +13,7 @@ const TIMEOUT_MS = 120_000;
 const help = `usage: bb-infer doctor [options]
 
 Opens a model as an app does, and checks that it does what the satellite announces of it: no less, and no more. A hosted
-model gets some twenty short requests, which cost a cent or so. Nothing chosen: the model that an app without options gets.
+model gets some twenty short requests, which cost a few cents. Nothing chosen: the model that an app without options gets.
 
   --provider NAME     embedded, anthropic, openai, google, amazon-bedrock, openai-compatible, ollama, llama-server, …
   --model NAME        as opts.model

@@ -2,7 +2,7 @@ import { createRequire } from "node:module";
 import { printLine, tell, UsageError, type Command } from "./usage.ts";
 
 /** A timer or a socket that a model left open does not keep the process: milliseconds. */
-const LEAVE_MS = 2_000;
+const LEAVE_MS = 200;
 
 /** Each in a file of its own, loaded when it is asked for. */
 const commands: Record<string, { summary: string; load: () => Promise<{ command: Command }> }> = {

@@ -50,6 +50,18 @@ const cases: Case[] = [
     fails: "tool_call",
     shows: /writes calls as text: set opts\.tools: \{"xml":\{"dialect":"hermes"\}\}/,
   },
+  {
+    wrong: "writes_hermes",
+    opts: { ...claims({}).opts, tools: { xml: { dialect: "invoke" } } },
+    fails: "tool_call",
+    shows: /none, but "<tool_call>.*writes calls as text: set opts\.tools: \{"xml":\{"dialect":"hermes"\}\}/,
+  },
+  {
+    wrong: "writes_half_a_call",
+    opts: { ...claims({}).opts, tools: { xml: { dialect: "hermes" } } },
+    fails: "tool_call",
+    shows: /a call that can be read.*closing tags are missing.*if the server takes tools, set opts\.tools: "native"/,
+  },
   { wrong: "refuses_results", fails: "tool_result", shows: /invalid_params: .*tool role/ },
   {
     wrong: "ignores_schema",
@@ -132,6 +144,17 @@ for (const anthropic of [undefined, true as const]) {
     );
   });
 }
+
+test("a model that writes its calls as text passes where that dialect is announced", async (t) => {
+  const opts = { ...claims({}).opts, tools: { xml: { dialect: "hermes" } } };
+  const outcomes = await exam(t, { wrong: "writes_hermes", opts });
+  assert.deepEqual(
+    outcomes.filter(({ state }) => state !== "passed"),
+    [],
+  );
+  const call = outcomes.find(({ check }) => check === "tool_call");
+  assert.equal(call?.note, 'set_light {"room":"kitchen","on":true}, as text, dialect hermes');
+});
 
 /** A provider that hears no signal, as one of somebody else's may be. */
 const deaf: Provider = {

@@ -22,6 +22,7 @@ export type Wrong =
   | "calls_with_wrong_arguments"
   | "calls_with_no_json"
   | "writes_hermes"
+  | "writes_half_a_call"
   | "refuses_results"
   | "ignores_schema"
   | "refuses_images"
@@ -103,7 +104,8 @@ export class ModelServer implements AsyncDisposable {
     const usage = wrong === "counts_nothing" ? undefined : { input: 20, output: 9, cached: cached ? 12 : 0 };
     const thinking = thinks && wrong !== "thinks_nothing" ? "Both together, less the difference." : undefined;
     const about = { usage, thinking, signature: SIGNATURE };
-    if (forced) return { ...about, ...this.call() };
+    // Of tools that are written into the system text, too.
+    if (forced || /you have to call/.test(system)) return { ...about, ...this.call() };
     if (hasSchema && wrong !== "ignores_schema") return { ...about, pieces: ['{"answer":', '"yes","sure":true}'] };
     if (hasImage) return { ...about, pieces: ["Red", "."] };
     const numbers = /to 200/.test(question) ? 200 : 30;
@@ -123,6 +125,8 @@ export class ModelServer implements AsyncDisposable {
         return { pieces: ["The light", " is on."] };
       case "writes_hermes":
         return { pieces: ["<tool_call>\n", JSON.stringify({ name: "set_light", arguments: room }), "\n</tool_call>"] };
+      case "writes_half_a_call":
+        return { pieces: ["<tool_call>\n", '{"name":"set_light"'] };
       case "calls_another":
         return { pieces: [], call: { name: "open_door", json: ["{", "}"] } };
       case "calls_with_wrong_arguments":

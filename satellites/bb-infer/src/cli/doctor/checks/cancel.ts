@@ -12,7 +12,7 @@ const AGAIN_MS = 100;
 export const cancelChecks: Check[] = [
   {
     name: "cancel",
-    title: "A request that is cancelled ends within a second, with its connection, and the next one is served",
+    title: "A cancelled request ends within a second, and the next one is served",
     run: async (exam) => {
       using connections = new Connections(exam.subject.baseUrl);
       const ms = await cancelled(exam);

@@ -16,7 +16,7 @@ const RED: Block = {
 export const formChecks: Check[] = [
   {
     name: "structured_output",
-    title: "An answer fits the JSON Schema that was asked for, where that is announced",
+    title: "An answer fits the schema it was asked for, where that is announced",
     run: async (exam) => {
       const announced = exam.announces("structured_output");
       const request = {
@@ -42,7 +42,7 @@ export const formChecks: Check[] = [
   },
   {
     name: "image",
-    title: "A picture is taken where that is announced, and else left out without an error",
+    title: "A picture is taken where that is announced, and else left out",
     run: async (exam) => {
       const announced = exam.announcesMedia("image/png");
       const messages = [user(RED, "Which colour is this picture? Answer in one word.")];

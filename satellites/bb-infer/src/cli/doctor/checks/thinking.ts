@@ -5,7 +5,7 @@ import { assistant, option, user } from "../messages.ts";
 export const thinkingChecks: Check[] = [
   {
     name: "thinking",
-    title: "It thinks where that is announced, and takes its thinking back with the signature",
+    title: "It thinks where that is announced, and takes its thinking back",
     run: async (exam) => {
       const seen = exam.answers.find(({ answer }) => answer.of("thinking").length > 0);
       if (!exam.announces("thinking")) {
@@ -16,7 +16,7 @@ export const thinkingChecks: Check[] = [
       const question = user(
         "A bat and a ball cost 110 cents. The bat costs 100 more than the ball. What does the ball cost?",
       );
-      const params = { reasoning: "medium", max_tokens: 4096 };
+      const params = { reasoning: "high", max_tokens: 4_096 };
       const answer = await exam.ask({ messages: [question], params });
       const thoughts = answer.of("thinking");
       if (thoughts.length === 0) {

@@ -19,7 +19,7 @@ const QUESTION = "Call set_light: turn on the light in the kitchen.";
 export const toolChecks: Check[] = [
   {
     name: "tool_call",
-    title: "A tool that it has to call is called, with arguments of its schema",
+    title: "A tool that it has to call is called, with arguments that fit",
     run: async (exam) => {
       const way = wayOf(exam);
       if (way === "none") throw new Inapplicable("no tools are announced (capabilities.tools is {})");
