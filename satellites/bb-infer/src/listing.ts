@@ -4,6 +4,8 @@ import { BytebotError } from "bytebot/sdk";
 const PAGES = 10;
 const MODELS = 2_000;
 const PAGE_BYTES = 4 * 1024 * 1024;
+/** Characters of a model's name; what is longer is none. */
+const NAME = 512;
 
 /** A model that a server lists. */
 export interface Listed {
@@ -123,7 +125,7 @@ function modelsOf(body: Record<string, unknown>, style: ListingOptions["style"])
   const items = (Array.isArray(body["data"]) ? body["data"] : body["models"]) as unknown[];
   return items.filter(isRecord).flatMap((item) => {
     const { id = item["name"], supportedGenerationMethods: methods } = item;
-    if (typeof id !== "string" || id === "" || NO_CHAT.test(id)) return [];
+    if (typeof id !== "string" || id === "" || id.length > NAME || NO_CHAT.test(id)) return [];
     if (Array.isArray(methods) && !methods.includes("generateContent")) return [];
     const meta = isRecord(item["meta"]) ? item["meta"] : {};
     const counts = [...CONTEXTS.map((name) => item[name]), meta["n_ctx"], meta["n_ctx_train"]];

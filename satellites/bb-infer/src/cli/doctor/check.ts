@@ -8,8 +8,6 @@ export interface Check {
   title: string;
   /** Where this one fails, all that follow are not applicable. */
   gate?: true;
-  /** What to do, where the failure does not say. */
-  fix?: string;
   /** Resolves with what is worth knowing. Rejects with Unmet, with Inapplicable, or with the BytebotError of a request. */
   run(exam: Exam): Promise<string | undefined>;
 }

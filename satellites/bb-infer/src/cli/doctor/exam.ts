@@ -1,8 +1,8 @@
 import { randomUUID } from "node:crypto";
-import { BytebotError, type Block, type InferEnd, type InferRequestEvent, type Message } from "bytebot/sdk";
-import { dialects, dialectNames, writeMessages, writeSystem, XmlParser, type Dialect } from "bytebot/wire";
+import { BytebotError, type InferEnd, type InferRequestEvent, type Message } from "bytebot/sdk";
 import type { Provider } from "../../provider.ts";
 import { Answer } from "./answer.ts";
+import { asText, readCalls, toDialect } from "./as-text.ts";
 
 /** What a request may take where `opts.params` does not say it; a model that thinks needs some of it for that. */
 const MAX_TOKENS = 512;
@@ -139,38 +139,4 @@ export class Exam {
       clearTimeout(timer);
     }
   }
-}
-
-/** The dialect that is announced; undefined where tools are taken natively, or not at all. */
-export function toDialect(tools: unknown): Dialect | undefined {
-  const xml = (tools as { xml?: { dialect?: unknown } } | undefined)?.xml;
-  const name = dialectNames.find((one) => one === xml?.dialect);
-  return name && dialects[name];
-}
-
-function asText(dialect: Dialect, { tools = [], tool_choice, ...rest }: Asked): Asked {
-  const system = writeSystem(dialect, rest.system, tools, tool_choice);
-  return {
-    ...rest,
-    ...(system === undefined ? {} : { system }),
-    messages: writeMessages(dialect, rest.messages, tools),
-  };
-}
-
-/** Text → text and at most one call, read as the Hub reads it. */
-function readCalls(dialect: Dialect, tools: NonNullable<Asked["tools"]>, answer: Answer): void {
-  const parser = new XmlParser(dialect, tools);
-  const others = answer.blocks.filter(({ type }) => type !== "text");
-  const events = [...answer.of("text").flatMap(({ text }) => parser.push(String(text))), ...parser.end()];
-  let [text, name, json] = ["", "", ""];
-  const calls: Block[] = [];
-  for (const event of events) {
-    if (event.type === "text") text += event.text;
-    else if (event.type === "call") name = event.name;
-    else if (event.type === "arguments") json += event.json;
-    else if (event.type === "complete") calls.push({ type: "tool_use", name, input: JSON.parse(json) as unknown });
-    else
-      calls.push({ type: "tool_use", name: event.name, input: null, malformed: event.written, reason: event.reason });
-  }
-  answer.blocks.splice(0, Infinity, ...others, ...(text === "" ? [] : [{ type: "text" as const, text }]), ...calls);
 }

@@ -35,9 +35,7 @@ async function perform(check: Check, exam: Exam, signal: AbortSignal): Promise<O
   } catch (error) {
     if (signal.aborted) throw new BytebotError("cancelled", "the run was stopped");
     if (error instanceof Inapplicable) return outcome({ state: "not_applicable", why: shown(error.message) });
-    const unmet = toUnmet(error);
-    const fix = unmet.fix ?? check.fix;
-    const { expected, got } = unmet;
+    const { expected, got, fix } = toUnmet(error);
     return outcome({ state: "failed", expected, got: shown(got), ...(fix === undefined ? {} : { fix: shown(fix) }) });
   }
 }

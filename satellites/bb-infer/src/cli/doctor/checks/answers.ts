@@ -8,6 +8,8 @@ import { option, user } from "../messages.ts";
 const SHORT_MS = 100;
 /** The least `max_tokens` that every API takes. */
 const FEW_TOKENS = 16;
+/** Some hundred tokens: several pieces also of a server that sends large ones. */
+const LONG_ANSWER = [user("Count from 1 to 200, with a comma after each number: 1, 2, 3, 4,")];
 
 export const answerChecks: Check[] = [
   {
@@ -16,6 +18,8 @@ export const answerChecks: Check[] = [
     gate: true,
     run: async (exam) => {
       const error = await failure(exam);
+      // Without one some providers send nothing.
+      if (isOf(error, "unauthorized") && !exam.subject.key) throw new Inapplicable("no key is set");
       if (isOf(error, "unavailable", "timeout", "overloaded", "internal")) throw unmet("an answer", error);
       return undefined;
     },
@@ -47,8 +51,7 @@ export const answerChecks: Check[] = [
     name: "stream",
     title: "An answer comes in pieces",
     run: async (exam) => {
-      const messages = [user("Count from 1 to 30, with a comma after each number: 1, 2, 3, 4,")];
-      const answer = await exam.ask({ messages });
+      const answer = await exam.ask({ messages: LONG_ANSWER });
       const { deltas, firstMs = 0, ms, end } = answer;
       if (deltas === 0) {
         const fix = `raise max_tokens in opts.params, or think less: ${option("params", { reasoning: "low" })}`;
@@ -65,8 +68,7 @@ export const answerChecks: Check[] = [
     name: "stop",
     title: "An answer that max_tokens cuts says so",
     run: async (exam) => {
-      const messages = [user("Count from 1 to 200, with a comma after each number: 1, 2, 3, 4,")];
-      const { end, said } = await exam.ask({ messages, params: { max_tokens: FEW_TOKENS } });
+      const { end, said } = await exam.ask({ messages: LONG_ANSWER, params: { max_tokens: FEW_TOKENS } });
       if (end?.stop_reason === "max_tokens") return undefined;
       const expected = `stop reason max_tokens after ${FEW_TOKENS} tokens`;
       if (said.length > FEW_TOKENS * 20) {

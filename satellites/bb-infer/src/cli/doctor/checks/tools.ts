@@ -3,7 +3,8 @@ import { dialectNames, dialects, XmlParser } from "bytebot/wire";
 import { z } from "zod";
 import type { Answer } from "../answer.ts";
 import { Inapplicable, Unmet, type Check } from "../check.ts";
-import { toDialect, type Exam } from "../exam.ts";
+import { toDialect } from "../as-text.ts";
+import type { Exam } from "../exam.ts";
 import { assistant, option, quoted, user } from "../messages.ts";
 
 const Light = z.strictObject({ room: z.enum(["kitchen", "bath", "garden"]), on: z.boolean() });
