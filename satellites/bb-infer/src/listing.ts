@@ -33,7 +33,14 @@ export interface ListingOptions {
 
 /** The models of one server, as far as it lists them. Rejects with `unavailable`, `unauthorized` or `not_found`, without the key. */
 export async function readModels(options: ListingOptions): Promise<Listing> {
-  const { style, timeoutMs } = options;
+  const { style, timeoutMs, key } = options;
+  // Sent as it is, it would come back whole in the error of `fetch`.
+  if (key && !/^[\x20-\x7e]+$/.test(key)) {
+    throw new BytebotError(
+      "unauthorized",
+      `${options.baseUrl}: the key holds a character that no key has: copy it again`,
+    );
+  }
   const late = AbortSignal.timeout(timeoutMs);
   const signal = AbortSignal.any([options.signal, late]);
   const models = new Map<string, Listed>();
@@ -117,15 +124,12 @@ const CONTEXTS = [
   "max_context_length",
 ];
 
-/** Names of models that draw, speak, listen or measure instead of answering in words. */
-const NO_CHAT = /embed|whisper|tts|dall-e|image|moderation|realtime|audio|transcribe|rerank|sora|davinci|babbage/i;
-
 /** Those that answer in words. */
 function modelsOf(body: Record<string, unknown>, style: ListingOptions["style"]): Listed[] {
   const items = (Array.isArray(body["data"]) ? body["data"] : body["models"]) as unknown[];
   return items.filter(isRecord).flatMap((item) => {
     const { id = item["name"], supportedGenerationMethods: methods } = item;
-    if (typeof id !== "string" || id === "" || id.length > NAME || NO_CHAT.test(id)) return [];
+    if (typeof id !== "string" || id === "" || id.length > NAME || /embed/i.test(id)) return [];
     if (Array.isArray(methods) && !methods.includes("generateContent")) return [];
     const meta = isRecord(item["meta"]) ? item["meta"] : {};
     const counts = [...CONTEXTS.map((name) => item[name]), meta["n_ctx"], meta["n_ctx_train"]];

@@ -113,6 +113,15 @@ test("what is no list of models is one clear error, whatever it is", async (t) =
   }
 });
 
+test("a key that cannot be sent is not repeated", async (t) => {
+  const { heard, baseUrl } = await serving(t, (_, response) => json(response, { data: [] }));
+  await assert.rejects(list(baseUrl, { key: "k-secret\n123" }), (error: BytebotError) => {
+    assert.match(`${error.code} ${error.message}`, /^unauthorized (?!.*k-secret).*copy it again$/);
+    return true;
+  });
+  assert.equal(heard.length, 0);
+});
+
 test("of a server's models bb-infer shows what it announces, and no key", async (t) => {
   const { heard, baseUrl } = await serving(t, (url, response) => {
     if (url.pathname !== "/v1/models") return void response.writeHead(404).end();

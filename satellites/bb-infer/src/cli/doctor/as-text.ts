@@ -3,10 +3,10 @@ import { dialectNames, dialects, writeMessages, writeSystem, XmlParser, type Dia
 import type { Answer } from "./answer.ts";
 import type { Asked } from "./exam.ts";
 
-/** The dialect that is announced; undefined where tools are taken natively, or not at all. */
+/** The dialect that is announced; undefined where tools are taken natively (that goes before), or not at all. */
 export function toDialect(tools: unknown): Dialect | undefined {
-  const xml = (tools as { xml?: { dialect?: unknown } } | undefined)?.xml;
-  const name = dialectNames.find((one) => one === xml?.dialect);
+  const { native, xml } = (tools ?? {}) as { native?: unknown; xml?: { dialect?: unknown } };
+  const name = native === undefined ? dialectNames.find((one) => one === xml?.dialect) : undefined;
   return name && dialects[name];
 }
 

@@ -15,6 +15,9 @@ const HOSTED_MS = 10_000;
 const AT_ONCE = 4;
 const ASKED = 50;
 
+/** Of what vendors list: models that draw, speak, listen or measure instead of answering in words. */
+const NO_CHAT = /whisper|tts|dall-e|image|moderation|realtime|audio|transcribe|sora|davinci|babbage/i;
+
 /** US dollars for a million tokens. */
 export interface ModelPrice {
   input: number;
@@ -81,8 +84,9 @@ async function remote(
   try {
     const timeoutMs = isGuess ? LOCAL_MS : HOSTED_MS;
     const { models, more } = await readModels({ baseUrl: place, style, key, timeoutMs, signal });
+    const shown = isVendor ? models.filter(({ id }) => !NO_CHAT.test(id)) : models;
     const reach = { provider, baseUrl, keyEnv: name };
-    return { ...about, state: "listed", models: await described(models, reach, { env, signal }), more };
+    return { ...about, state: "listed", models: await described(shown, reach, { env, signal }), more };
   } catch (error) {
     if (!(error instanceof BytebotError) || error.code === "cancelled") throw error;
     return { ...about, state: isGuess ? "silent" : "failed", error: error.message };
