@@ -1,4 +1,3 @@
-import { BytebotError } from "bytebot/sdk";
 import { printable, toReport } from "bytebot/wire";
 import type { Outcome } from "./doctor/check.ts";
 import { Exam } from "./doctor/exam.ts";
@@ -6,6 +5,7 @@ import { openSubject } from "./doctor/open.ts";
 import { summed, told, toldSummary } from "./doctor/report.ts";
 import { run } from "./doctor/run.ts";
 import { checks } from "./doctor/table.ts";
+import { stoppable } from "./stoppable.ts";
 import { parse, printLine, reach, UsageError, type Command } from "./usage.ts";
 
 const TIMEOUT_MS = 120_000;
@@ -47,14 +47,7 @@ export const command: Command = {
     };
     const given = Object.entries(named).filter(([, value]) => value !== undefined);
     const opts = { ...(values.opts === undefined ? {} : toObject(values.opts)), ...Object.fromEntries(given) };
-    const stop = new AbortController();
-    const stopped = () => stop.abort(new BytebotError("cancelled", "the run was stopped"));
-    process.once("SIGINT", stopped).once("SIGTERM", stopped);
-    try {
-      return await examined(opts, { json: values.json === true, timeoutMs, signal: stop.signal });
-    } finally {
-      process.off("SIGINT", stopped).off("SIGTERM", stopped);
-    }
+    return stoppable((signal) => examined(opts, { json: values.json === true, timeoutMs, signal }));
   },
 };
 

@@ -1,8 +1,8 @@
-import { BytebotError } from "bytebot/sdk";
 import { printable } from "bytebot/wire";
 import { toOptions } from "../options.ts";
 import { places } from "./models/places.ts";
 import { told } from "./models/report.ts";
+import { stoppable } from "./stoppable.ts";
 import { parse, printLine, reach, type Command } from "./usage.ts";
 
 const help = `usage: bb-infer models [options]
@@ -25,15 +25,8 @@ export const command: Command = {
     const named = { provider, base_url: baseUrl, api_key_env: keyEnv };
     // What an app may not say, this may not either.
     toOptions(Object.fromEntries(Object.entries(named).filter(([, value]) => value !== undefined)));
-    const stop = new AbortController();
-    const stopped = () => stop.abort(new BytebotError("cancelled", "the listing was stopped"));
-    process.once("SIGINT", stopped).once("SIGTERM", stopped);
-    try {
-      const found = await places({ provider, baseUrl, keyEnv }, process.env, stop.signal);
-      for (const place of found) printLine(json ? printable(JSON.stringify(place)) : told(place));
-      return found.some(({ models }) => models.length > 0) ? 0 : 1;
-    } finally {
-      process.off("SIGINT", stopped).off("SIGTERM", stopped);
-    }
+    const found = await stoppable((signal) => places({ provider, baseUrl, keyEnv }, process.env, signal));
+    for (const place of found) printLine(json ? printable(JSON.stringify(place)) : told(place));
+    return found.some(({ models }) => models.length > 0) ? 0 : 1;
   },
 };

@@ -235,3 +235,15 @@ test("bb-infer doctor prints a line for each check and the sum, and its exit cod
     assert.equal(code, 2);
   }
 });
+
+test("a signal stops the doctor in the middle of a request, and it says so", async (t) => {
+  const server = await ModelServer.start("answers_never");
+  t.after(() => server[Symbol.asyncDispose]());
+  const args = ["doctor", "--provider", "openai-compatible", "--base-url", server.baseUrl, "--model", "m"];
+  const { code, out, err } = await bbInfer(args, {}, (child) => {
+    if (server.asked > 0) child.kill("SIGINT");
+    else server.onAsked = () => child.kill("SIGINT");
+  });
+  assert.deepEqual([code, err], [2, "bb-infer: the run was stopped\n"]);
+  assert.doesNotMatch(out, /^ok/m);
+});

@@ -9,6 +9,7 @@ export const SIGNATURE = "c2lnbmVkIGJ5IHRoZSBzZXJ2ZXI=";
 /** What a server may do wrong: each one thing. */
 export type Wrong =
   | "hangs_up"
+  | "answers_never"
   | "refuses_key"
   | "has_no_model"
   | "fails"
@@ -37,6 +38,8 @@ export class ModelServer implements AsyncDisposable {
   readonly baseUrl: string;
   /** Inference requests so far. */
   asked = 0;
+  /** Called at each. */
+  onAsked: () => void = () => undefined;
   /** One request at a time. */
   private busy = false;
   private readonly cached = new Set<string>();
@@ -70,6 +73,8 @@ export class ModelServer implements AsyncDisposable {
     if (!isChat && request.url !== "/v1/messages") return refuse(response, 404, "not_found_error", "no such path");
     if (this.wrong === "hangs_up") return void response.destroy();
     this.asked++;
+    this.onAsked();
+    if (this.wrong === "answers_never") return;
     const body = JSON.parse(text) as Record<string, unknown>;
     const asked = isChat ? fromChat(body) : fromMessages(body);
     const key = isChat ? request.headers.authorization?.replace("Bearer ", "") : request.headers["x-api-key"];

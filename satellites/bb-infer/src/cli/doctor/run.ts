@@ -31,6 +31,7 @@ async function perform(check: Check, exam: Exam, signal: AbortSignal): Promise<O
   exam.check = name;
   try {
     const note = await check.run(exam);
+    signal.throwIfAborted();
     return outcome({ state: "passed", ...(note === undefined ? {} : { note: shown(note) }) });
   } catch (error) {
     if (signal.aborted) throw new BytebotError("cancelled", "the run was stopped");
