@@ -11,6 +11,8 @@ const FEW_TOKENS = 16;
 /** Some hundred tokens: several pieces also of a server that sends large ones. */
 const LONG_ANSWER = [user("Count from 1 to 200, with a comma after each number: 1, 2, 3, 4,")];
 
+const counts = ["input_tokens", "output_tokens"] as const;
+
 export const answerChecks: Check[] = [
   {
     name: "reach",
@@ -85,13 +87,13 @@ export const answerChecks: Check[] = [
     name: "usage",
     title: "Tokens are counted",
     run: async (exam) => {
-      const usage = exam.answers.at(-1)?.answer.end?.usage ?? {};
-      const missing = (["input_tokens", "output_tokens"] as const).filter((name) => usage[name] === undefined);
-      if (missing.length > 0) {
+      for (const { check, answer } of exam.answers) {
+        const missing = counts.filter((name) => answer.end?.usage?.[name] === undefined);
+        if (missing.length === 0) continue;
         const fix = "a server that counts nothing cannot be held to a budget: have it report usage at a stream's end";
-        throw new Unmet("input_tokens and output_tokens", `no ${missing.join(", no ")}`, fix);
+        throw new Unmet(counts.join(" and "), `no ${missing.join(", no ")} in the answer of ${check}`, fix);
       }
-      return told(usage);
+      return told(exam.answers[0]?.answer.end?.usage ?? {});
     },
   },
 ];
@@ -122,8 +124,8 @@ function speed({ end }: Answer, ms: number): string {
 }
 
 function told(usage: Usage): string {
-  const counts = Object.entries(usage).filter(([name, count]) => name.endsWith("_tokens") && count !== undefined);
+  const tokens = Object.entries(usage).filter(([name, count]) => name.endsWith("_tokens") && count !== undefined);
   const cost = usage["cost_usd"];
   const price = typeof cost === "number" ? `$${Number(cost.toPrecision(3))}` : "cost unknown";
-  return [...counts.map(([name, count]) => `${name.replace("_tokens", "")} ${String(count)}`), price].join(", ");
+  return [...tokens.map(([name, count]) => `${name.replace("_tokens", "")} ${String(count)}`), price].join(", ");
 }
