@@ -43,6 +43,8 @@ const files: [path: string, content: string, rule?: string][] = [
   ["satellites/bb-x/src/ok.ts", imports("bytebot/sdk")],
   ["satellites/bb-x/src/hub.ts", imports("bytebot"), "no-restricted-imports"],
   ["satellites/bb-x/src/wire.ts", imports("bytebot/wire"), "no-restricted-imports"],
+  ["satellites/bb-x/src/cli/wire.ts", imports("bytebot/wire")],
+  ["satellites/bb-x/src/cli/hub.ts", imports("bytebot"), "no-restricted-imports"],
   ["satellites/bb-x/src/path.ts", imports("../../../packages/bytebot/src/wire/ok.ts"), "no-restricted-imports"],
   ["examples/x/ok.ts", imports("bytebot")],
   ["examples/x/sdk.ts", imports("bytebot/sdk")],

@@ -1,3 +1,5 @@
+import { readModels } from "./listing.ts";
+
 export interface ListOptions {
   signal: AbortSignal;
   timeoutMs: number;
@@ -5,21 +7,12 @@ export interface ListOptions {
 }
 
 /** Ids of the chat models a server lists at `/models`; none where nothing answers in time, or something else does. */
-export async function listModels(baseUrl: string, { signal, timeoutMs, headers = {} }: ListOptions): Promise<string[]> {
+export async function listModels(baseUrl: string, options: ListOptions): Promise<string[]> {
   try {
-    const response = await fetch(`${baseUrl.replace(/\/+$/, "")}/models`, {
-      headers,
-      signal: AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]),
-    });
-    if (!response.ok) {
-      await response.body?.cancel();
-      return [];
-    }
-    const { data } = (await response.json()) as { data?: { id?: unknown }[] };
-    const ids = Array.isArray(data) ? data.map(({ id }) => id) : [];
-    return ids.filter((id): id is string => typeof id === "string" && !/embed/i.test(id));
+    const { models } = await readModels({ ...options, baseUrl, style: "openai", key: undefined });
+    return models.map(({ id }) => id);
   } catch {
-    signal.throwIfAborted();
+    options.signal.throwIfAborted();
     return [];
   }
 }

@@ -5,11 +5,10 @@ import { withFallbacks } from "./around/fallback.ts";
 import { paced, Rate } from "./around/rate.ts";
 import { chooseFallback, type Choice, type ChooseOptions } from "./choose.ts";
 import { embeddedClaims } from "./embedded/claims.ts";
-import { openEmbedded } from "./embedded/provider.ts";
 import type { Options } from "./options.ts";
 import { openPrices, type Costs } from "./prices.ts";
 import type { Provider } from "./provider.ts";
-import { claimsOf, type Claimed } from "./remote/claims.ts";
+import { claimsOf, withOwn, type Claimed } from "./remote/claims.ts";
 import { isVendors, knownOf } from "./remote/known.ts";
 import { openRemote } from "./remote/provider.ts";
 import { prepareWeights, type Progress } from "./weights/index.ts";
@@ -56,6 +55,8 @@ async function openModel(one: Of<"embedded">, { prices, budget }: Options, optio
   // What runs here costs nothing, unless the app says otherwise.
   const costs = await openPrices(prices ?? { "*": { input: 0, output: 0 } }, undefined);
   const file = await prepareWeights({ model: one.model, signal: options.signal, onProgress: options.onProgress });
+  // Where a server answers, llama.cpp is not loaded.
+  const { openEmbedded } = await import("./embedded/provider.ts");
   const provider = await openEmbedded({ file, params: one.options.params, signal: options.signal });
   mustKnow(costs, basename(file), budget);
   return priced(provider, basename(file), costs);
@@ -88,5 +89,5 @@ function mustKnow(costs: Costs, model: string, budget: Options["budget"]): void 
 export async function claims(choice: Choice, signal: AbortSignal): Promise<Claimed> {
   if (choice.kind === "remote") return claimsOf({ ...choice.options, ...choice }, signal);
   const { capabilities, params = {} } = choice.options;
-  return { capabilities: { ...embeddedClaims(choice.model, params), ...capabilities }, media: undefined };
+  return { capabilities: withOwn(capabilities, embeddedClaims(choice.model, params)), media: undefined };
 }

@@ -39,6 +39,15 @@ export async function contextOf(vendor: string | undefined, model: string): Prom
   return calcPrice({ input_tokens: 1, output_tokens: 1 }, model, { providerId: vendor })?.model.context_window;
 }
 
+/** What a million tokens of a short request cost, by the table of genai-prices; undefined: unknown. */
+export async function priceOf(vendor: string | undefined, model: string): Promise<Price | undefined> {
+  if (vendor === undefined) return undefined;
+  const { calcPrice } = await import("@pydantic/genai-prices");
+  const found = calcPrice({ input_tokens: 1_000, output_tokens: 1_000 }, model, { providerId: vendor });
+  const perMillion = (price: number) => Number((price * 1_000).toPrecision(6));
+  return found ? { input: perMillion(found.input_price), output: perMillion(found.output_price) } : undefined;
+}
+
 function ofTable(table: readonly [string, Price][], model: string, usage: Usage): number | undefined {
   const price = table.findLast(([pattern]) => matches(pattern, model))?.[1];
   const {

@@ -33,6 +33,7 @@ test("what a llama-server says of its model is announced: a template without too
     tools: { xml: { dialect: "invoke" } },
     media: ["image/*"],
     structured_output: {},
+    prompt_cache: {},
     context_tokens: 4096,
   });
 });
@@ -70,6 +71,7 @@ test("of a server that says nothing nothing is claimed but tools, and the app's 
     media: ["image/png"],
     context_tokens: 7,
   });
+  assert.deepEqual(Object.keys(await claimed({ baseUrl, capabilities: { tools: null } })), ["api_shape", "model"]);
 });
 
 test("a vendor's models are announced as documented, and no server is asked", async () => {

@@ -6,7 +6,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test, type TestContext } from "node:test";
 
-const bin = join(import.meta.dirname, "../../bin/bytebot.js");
+const bin = join(import.meta.dirname, "../../bin");
 /** This Node, said to be an old one: only what the launcher reads differs. */
 const asOld = ["--import", `data:text/javascript,Object.defineProperty(process,"version",{value:"v14.0.0"})`];
 
@@ -16,7 +16,7 @@ async function checkout(t: TestContext, main: string | undefined, own?: { versio
   t.after(() => rm(folder, { recursive: true, force: true }));
   const launcher = join(folder, "packages/bytebot/bin/bytebot.js");
   await mkdir(join(folder, "packages/bytebot/dist/cli"), { recursive: true });
-  await cp(bin, launcher);
+  for (const name of ["bytebot.js", "launch.js"]) await cp(join(bin, name), join(folder, "packages/bytebot/bin", name));
   await writeFile(join(folder, "packages/bytebot/package.json"), `{ "type": "module" }`);
   if (main !== undefined) await writeFile(join(folder, "packages/bytebot/dist/cli/main.js"), main);
   if (own) {

@@ -9,6 +9,7 @@ export function embeddedClaims(model: string | undefined, params: Record<string,
     model: model === undefined ? pinned.name : basename(model),
     tools: { native: {} },
     media: [],
+    prompt_cache: {},
     context_tokens: toParams(params).contextSize,
   };
 }

@@ -38,20 +38,25 @@ export async function claimsOf(
   const thinking = isVendor ? thinks[provider]?.test(model) : told.thinking;
   // Where a format has no field for it, its package asks for a call instead.
   const structured = isVendor || told.structured || formatOf(provider, api) === "messages";
+  const cache = told.cache ?? (isVendor && (marks !== undefined || provider === "openai" || provider === "google"));
   return {
-    capabilities: {
+    capabilities: withOwn(capabilities, {
       api_shape: "anthropic",
       model,
       tools: toolsOf(tools, told),
       ...(taken ? { media: taken } : {}),
       ...(thinking ? { thinking: {} } : {}),
       ...(structured ? { structured_output: {} } : {}),
-      ...(isVendor && (marks || provider === "openai" || provider === "google") ? { prompt_cache: {} } : {}),
+      ...(cache ? { prompt_cache: {} } : {}),
       ...(context === undefined ? {} : { context_tokens: context }),
-      ...capabilities,
-    },
+    }),
     media: mediaOf(capabilities?.["media"]) ?? (isVendor ? undefined : taken),
   };
+}
+
+/** The app's own word goes before; where it is null, nothing is claimed. */
+export function withOwn(own: Claims | undefined, claims: Claims): Claims {
+  return Object.fromEntries(Object.entries({ ...claims, ...own }).filter(([, value]) => value !== null));
 }
 
 export interface ClaimOptions extends Pick<Options, "api" | "tools" | "capabilities" | "headers"> {

@@ -6,6 +6,8 @@ export interface Told {
   images?: boolean;
   audio?: boolean;
   thinking?: boolean;
+  /** It keeps what it has read, and says how much of that it used. */
+  cache?: boolean;
   contextTokens?: number;
 }
 
@@ -71,6 +73,7 @@ function fromLlamaServer(body: Body): Told | undefined {
   if (!caps && !modalities) return undefined;
   return said({
     structured: true,
+    cache: true,
     tools: booleanOf(caps?.["supports_tools"]),
     images: booleanOf(modalities?.["vision"]),
     audio: booleanOf(modalities?.["audio"]),
