@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import { Hub, offer, type BlobStream, type HubOptions, type PutOptions } from "../hub/index.ts";
+import { Hub, offer, type BlobStream, type HubOptions, type InputRule, type PutOptions } from "../hub/index.ts";
 import { MemoryLog, openSqliteLog, type BlobStore, type EventLog } from "../log/index.ts";
 import { listenSocket, type HttpServer, type SocketServer } from "../transport/index.ts";
 import {
@@ -40,6 +40,11 @@ export interface ByteBotOptions {
   /** What becomes of turns that were cut off when the app ended: they go on (default), end, or wait for `resume`. */
   recovery?: HubOptions["recovery"];
   policy?: PolicyRule[];
+  /**
+   * What becomes of input that comes while a turn runs and names no `mode`, by scopes and what is below them; the last that
+   * matches counts. Default: "queue".
+   */
+  input?: readonly InputRule[];
   /** Where the context is not there, go on with the plain transcript instead of ending the turn. */
   contextFallback?: boolean;
   /** Deadlines in milliseconds and counts; each has a default. */
@@ -94,6 +99,7 @@ export class ByteBot {
       retention: options.retention ?? {},
       recovery: options.recovery ?? "resume",
       policy: options.policy ?? [],
+      input: options.input ?? [],
       contextFallback: options.contextFallback ?? false,
       limits: options.limits ?? {},
       quotas: options.quotas ?? {},
