@@ -29,6 +29,8 @@ export class Chat {
   /** What the satellite sent. */
   readonly received: Wire[] = [];
   synced = false;
+  /** What its bb_sync said. */
+  asks: Omit<Wire, "event_type"> = {};
   /** How often it has asked for what was said before. */
   asked = 0;
   private readonly past: Wire;
@@ -156,6 +158,7 @@ export class Chat {
     }
     if (event.event_type !== "bb_sync") return this.changed(() => this.received.push(event));
     const { name: _, ...asked } = event;
+    this.asks = asked;
     const limits = { line_bytes: 1 << 20, values: 10_000, depth: 64 };
     const hub = { name: "test", version: "0" };
     this.send({ ...asked, event_type: "bb_sync_ack", component_id: "ui-1", controller: false, limits, hub });

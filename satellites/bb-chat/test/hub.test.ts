@@ -41,7 +41,7 @@ test(
   },
 );
 
-test("on a real Hub without a terminal: an answer is printed, a call that needs a person is denied, a failure rejects", async (t) => {
+test("on a real Hub without a terminal: an answer is printed, a call that needs a person is denied, or approved with yes, a failure rejects", async (t) => {
   const talk = new Chat(t, { program: "app.ts" });
   talk.type("one\ntwo words\n");
   talk.endInput();
@@ -53,8 +53,13 @@ test("on a real Hub without a terminal: an answer is printed, a call that needs 
   assert.match(call.output, /^heard the tool said /);
   assert.match(
     call.stderr,
-    /^declined, as nobody is here to answer: may scales\/weigh run\? \{"what":"a feather"\}\n.*→ denied: /,
+    /^declined, as nobody is here to answer: may scales\/weigh run\? \{"what":"a feather"\}\n\(--yes .*\n.*→ denied: /,
   );
+
+  const yes = new Chat(t, { program: "app.ts", opts: { once: "call", yes: true } });
+  assert.equal((await yes.exit()).code, 0);
+  assert.equal(yes.output, "heard the tool said a feather: 1 g \n");
+  assert.match(yes.stderr, /^approved, as you said yes to all: may scales\/weigh run\?.*\n.*→ ok: a feather: 1 g\n$/);
 
   const failure = new Chat(t, { program: "app.ts", opts: { once: "fail" } });
   assert.equal((await failure.exit()).code, 1);

@@ -1,7 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Item } from "../src/items.ts";
-import { toValue } from "../src/question.ts";
 import { busy, newView, status, type View } from "../src/state.ts";
 import { reduce, type Act, type Shown } from "../src/view.ts";
 import { withText } from "../src/editor.ts";
@@ -12,7 +11,7 @@ const lines = ({ finished }: View) => finished.map(line);
 const live = ({ round }: View) => [...(round?.blocks.values() ?? [])].map(({ type, text }) => `${type}: ${text}`);
 
 function line(item: Item): string {
-  if (item.type === "user") return `${item.mine ? "me" : "other"}: ${item.text}`;
+  if (item.type === "user") return `${item.mine ? "me" : (item.from ?? "other")}: ${item.text}`;
   if (item.type === "call") return `${item.call.name} → ${item.status}: ${item.result}`;
   return `${item.type}: ${item.text}`;
 }
@@ -57,6 +56,11 @@ const result = (id: string, status: "ok" | "denied" = "ok"): Shown => ({
   content: [{ type: "text", text: `of ${id}` }],
 });
 const echo = (id: string, text: string): Shown => ({ event_type: "user_event", type: "message", scope, id, text });
+const from = (who: string, id: string, text: string, more: object = {}): Shown => ({
+  ...echo(id, text),
+  from: who,
+  ...more,
+});
 const send = (id: string, text: string): Act => ({ act: "send", id, text });
 const fate = (id: string, name: string): Act => ({ act: "fate", id, fate: name });
 const returned = (id: string): Shown => ({ event_type: "input_state", scope, id, fate: "returned" });
@@ -235,6 +239,95 @@ test("what was not delivered, was refused or could not be sent is back in the in
   assert.deepEqual([others.waiting, others.editor.text], [[], ""], "another's goes back to them");
 });
 
+test("what is returned comes back in the order it was sent in, whatever the order it returns in, before what is being written", () => {
+  const sent = view(delta("x"), send("u1", "one"), fate("u1", "queued"), send("u2", "two"), fate("u2", "steering"));
+  const waits = then(sent, echo("u1", "one"), echo("u2", "two"), send("u3", "three"), echo("u3", "three"));
+  const drafted = then(waits, { act: "edit", editor: withText(waits.editor, "draft\nof mine") });
+  const back = then(drafted, returned("u1"), returned("u3"), returned("u2"));
+  assert.equal(back.editor.text, "one\ntwo\nthree\ndraft\nof mine");
+  assert.equal(then(waits, returned("u1"), returned("u2")).editor.text, "one\ntwo");
+  const edited = then(
+    drafted,
+    returned("u3"),
+    { act: "edit", editor: withText(waits.editor, "other") },
+    returned("u1"),
+  );
+  assert.equal(edited.editor.text, "one\nother", "what was edited since is what is being written");
+});
+
+test("a steer is shown as one until the model is told it, before its next round, and not after its turn", () => {
+  const steering = view(
+    echo("m1", "go"),
+    delta("a"),
+    send("u1", "rather b"),
+    fate("u1", "steering"),
+    from("phone", "o1", "and c", { mode: "steer" }),
+    echo("u1", "rather b"),
+    from("phone", "o2", "then d", { mode: "queue" }),
+  );
+  assert.deepEqual(
+    steering.waiting.map(({ text, state: is, from: who }) => [text, is, who]),
+    [
+      ["and c", "steering", "phone"],
+      ["rather b", "steering", undefined],
+      ["then d", "queued", "phone"],
+    ],
+  );
+  const told = then(steering, call("c1"), result("c1"), delta("b it is", { round: 1 }));
+  assert.deepEqual(lines(told), ["other: go", "text: a", "c1 → ok: of c1", "phone: and c", "me: rather b"]);
+  const over = then(told, done(), state("running", "l2"));
+  assert.deepEqual(lines(over).slice(5), ["text: b it is", "phone: then d"]);
+  assert.deepEqual(over.waiting, []);
+});
+
+test("a steer whose loop ended is the next turn, before what was queued; one that was returned after all comes back", () => {
+  const steering = view(echo("m1", "go"), delta("a"), send("u1", "later"), echo("u1", "later"), send("u2", "steer"));
+  const both = then(steering, fate("u2", "steering"), echo("u2", "steer"));
+  const next = then(both, done(), state("running", "l2"), delta("b", { loop_id: "l2" }), done({ loop_id: "l2" }));
+  assert.deepEqual(lines(then(next, state("running", "l3"))), [
+    "other: go",
+    "text: a",
+    "me: steer",
+    "text: b",
+    "me: later",
+  ]);
+  const shown = then(both, delta("next", { round: 1 }));
+  assert.equal(lines(shown).at(-1), "me: steer");
+  assert.equal(then(shown, returned("u2")).editor.text, "steer", "it had come too late for that round");
+  const queued = then(both, fate("u2", "queued"));
+  assert.deepEqual(
+    queued.waiting.map(({ state: is }) => is),
+    ["queued", "queued"],
+  );
+});
+
+test("what replaces the running turn comes before all that waits", () => {
+  const replaced = view(
+    echo("m1", "go"),
+    delta("a"),
+    from("phone", "o1", "waits"),
+    from("phone", "o2", "now this", { mode: "replace" }),
+    done({ stop_reason: "interrupted" }),
+    state("running", "l2"),
+  );
+  assert.deepEqual(lines(replaced), ["other: go", "text: a", "note: Interrupted.", "phone: now this"]);
+  assert.deepEqual(
+    replaced.waiting.map(({ text }) => text),
+    ["waits"],
+  );
+});
+
+test("whose interrupt it was is told, unless it was our own, or one of something else", () => {
+  const interrupt = (at: object): Shown => ({ event_type: "interrupt", scope, from: "phone", ...at });
+  const stopped = (...events: Shown[]) =>
+    then(reduce(newView("local", "", "me"), delta("x")), ...events, done({ stop_reason: "interrupted" }));
+  assert.equal(lines(stopped(interrupt({}))).at(-1), "note: Interrupted by phone.");
+  for (const own of [{ from: "me" }, { scope: "local/~k" }, { scope: "other" }])
+    assert.equal(lines(stopped(interrupt(own))).at(-1), "note: Interrupted.");
+  const later = then(stopped(interrupt({})), delta("y", { loop_id: "l2" }));
+  assert.equal(lines(then(later, done({ loop_id: "l2", stop_reason: "interrupted" }))).at(-1), "note: Interrupted.");
+});
+
 test("the state follows the scope: it runs, it waits for the person, it is idle", () => {
   assert.equal(status(view()), "idle");
   assert.equal(status(view(state("running", "l1"))), "thinking");
@@ -263,23 +356,21 @@ test("a question is printed whole, an approval with its exact arguments, and clo
   assert.equal(lines(closed).at(-1), "note: May rm run? accepted");
 });
 
-test("no option is chosen until the person chooses one, so that a stray Enter approves nothing", () => {
-  const [asking] = view(question("q1", { options: ["once", "deny"] })).asking;
-  assert.ok("problem" in toValue(asking!));
-  assert.deepEqual(toValue({ ...asking!, choice: 1 }), { value: "deny" });
-});
-
-test("an answer is text, or JSON where the question's schema asks for it", () => {
-  const written = (text: string, schema?: object) =>
-    toValue({
-      ...view(question("q", schema ? { schema } : {})).asking[0]!,
-      answer: withText(newView("x").editor, text),
-    });
-  assert.deepEqual(written("42"), { value: "42" });
-  assert.deepEqual(written("42", { type: "string" }), { value: "42" });
-  assert.deepEqual(written("42", { type: "integer" }), { value: 42 });
-  assert.deepEqual(written('{"a": [1]}', { type: "object" }), { value: { a: [1] } });
-  assert.ok("problem" in written("not json", { type: "object" }));
+test("a question that is answered elsewhere closes and says by whom; of a call also what was decided", () => {
+  const approval = { name: "rm", input: {}, tool_hash: "h" };
+  const asked = then(
+    newView("local", "", "me"),
+    question("q1", { approval, options: ["once", "deny"] }),
+    question("q2"),
+  );
+  const resolve = (id: string, more: object): Shown =>
+    ({ event_type: "input_resolved", scope, id, outcome: "accepted", ...more }) as Shown;
+  const closed = then(asked, resolve("q1", { by: "phone", choice: "deny" }), resolve("q2", { by: "me" }));
+  assert.deepEqual(lines(closed).slice(2), [
+    "note: May rm run? answered: deny (by phone)",
+    "note: A question to you accepted",
+  ]);
+  assert.deepEqual(closed.asking, []);
 });
 
 test("a child conversation's questions reach the person, its talk does not", () => {
