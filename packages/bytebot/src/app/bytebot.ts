@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
-import { Hub, offer, type BlobStream, type HubOptions, type InputRule, type PutOptions } from "../hub/index.ts";
+import { Hub, type BlobStream, type HubOptions, type InputRule, type PutOptions } from "../hub/index.ts";
 import { MemoryLog, openSqliteLog, type BlobStore, type EventLog } from "../log/index.ts";
-import { listenSocket, type HttpServer, type SocketServer } from "../transport/index.ts";
+import type { HttpServer, SocketServer } from "../transport/index.ts";
 import {
   BytebotError,
   toReport,
@@ -15,6 +15,7 @@ import {
 } from "../wire/index.ts";
 import { Attachments, type Attached } from "./attachments.ts";
 import { normalize, type AttachOptions, type Component } from "./component.ts";
+import { listenLocally } from "./local.ts";
 import { Owner } from "./owner.ts";
 import { Credentials, type Grant } from "./credentials.ts";
 import { DialIns } from "./dialins.ts";
@@ -224,25 +225,9 @@ export class ByteBot {
     return this.hub.blobs.get(this.running().id, scope, ref);
   }
 
-  /** Joins local programs of this user over a Unix socket, as telemetry with content: `bytebot tail`. */
+  /** Lets local programs of this user join over a Unix socket: `bytebot tail`, and other screens (`bytebot chat --join`). */
   async listen(path: string): Promise<void> {
-    let count = 0;
-    const server = await listenSocket(path, (connect) => {
-      const name = `tail-${++count}`;
-      const from = offer({
-        componentId: name,
-        name,
-        kind: "telemetry",
-        content: true,
-        primary: false,
-        controller: false,
-        inputCapable: false,
-      });
-      this.hub
-        .connect(from, connect, this.closed.signal)
-        .catch((error: unknown) => this.report(`${name}: ${String(error)}`));
-    });
-    this.sockets.push(server);
+    this.sockets.push(await listenLocally(path, this.hub, this.closed.signal, (line) => this.report(line)));
   }
 
   /**
@@ -324,11 +309,10 @@ export class ByteBot {
 
   private async close(reason: string): Promise<void> {
     this.closed.abort();
-    await Promise.all(this.sockets.map((server) => server.close()));
     await this.attachments.stop(reason);
     await this.hub.close();
-    // Components that dialled in have heard the Hub's last words by now.
-    await Promise.all(this.servers.map((server) => server.close()));
+    // Who has joined or dialled in has heard the Hub's last words by now.
+    await Promise.all([...this.sockets, ...this.servers].map((server) => server.close()));
   }
 
   private report(line: string): void {

@@ -1,0 +1,44 @@
+import { offer, type Hub } from "../hub/index.ts";
+import { LateReceiver, listenSocket, type Connect, type Receiver, type SocketServer } from "../transport/index.ts";
+import { BytebotError } from "../wire/index.ts";
+
+/** As long as the Hub itself waits for a bb_sync; milliseconds. */
+const SYNC_MS = 10_000;
+
+/**
+ * Joins programs of this user over a Unix socket: as what their `bb_sync` says, a `ui` (another screen, `bytebot chat
+ * --join`) or a `telemetry` with content (`bytebot tail`), and nothing else. Each is named by its kind and a number.
+ */
+export async function listenLocally(
+  path: string,
+  hub: Hub,
+  signal: AbortSignal,
+  report: (line: string) => void,
+): Promise<SocketServer> {
+  const counts = { ui: 0, telemetry: 0 };
+  return listenSocket(path, (open) => {
+    join(open).catch((error: unknown) => report(`a program on the local socket: ${String(error)}`));
+  });
+
+  async function join(open: Connect): Promise<void> {
+    const early = new LateReceiver();
+    const link = await open(early, signal);
+    const late = setTimeout(() => {
+      const error = new BytebotError("timeout", `no bb_sync within ${SYNC_MS / 1000} s`);
+      link.send({ event_type: "bb_error", ...error.toWire() });
+      void link.close(error.message);
+    }, SYNC_MS);
+    const first = await Promise.race([early.first, early.ended]);
+    clearTimeout(late);
+    if (!first) return;
+    const kind = first["kind"] === "ui" ? "ui" : "telemetry";
+    const name = `${kind === "ui" ? "screen" : "tail"}-${++counts[kind]}`;
+    const content = kind === "telemetry";
+    const from = offer({ componentId: name, name, kind, content, primary: false, controller: false });
+    const connect = async (receiver: Receiver) => {
+      early.become(receiver);
+      return link;
+    };
+    await hub.connect(from, connect, signal);
+  }
+}
