@@ -1,6 +1,7 @@
 /** What an input costs that joins a queue: it is accepted, logged, acknowledged and shown. */
 import { once } from "node:events";
 import { performance } from "node:perf_hooks";
+import { setTimeout } from "node:timers/promises";
 import { ByteBot } from "bytebot";
 import * as bb from "bytebot/sdk";
 import type { Measure } from "./measure.ts";
@@ -11,6 +12,7 @@ import { type Figure, micros } from "./work.ts";
 const CYCLES = 500;
 const MEASURED = 10;
 const INPUTS = CYCLES * MEASURED;
+const SETTLE_MS = 2;
 const TEXT = "and then send it to the others, please";
 
 /** Beside a turn that runs, so many inputs wait, and ten more join them; an interrupt returns all. */
@@ -50,6 +52,8 @@ async function queued(before: number, signal: AbortSignal): Promise<Figure> {
     idle = Promise.withResolvers();
     await person.sendUserEvent(scope, "go");
     await say(scope, before);
+    // What the inputs before these have led to is done by then.
+    await setTimeout(SETTLE_MS);
     const [used, started] = [process.cpuUsage(), performance.now()];
     await say(scope, MEASURED);
     cpu += micros(used);
