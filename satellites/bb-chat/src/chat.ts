@@ -94,6 +94,11 @@ export class Chat {
     const { text } = this.view.editor;
     const command = text.trim();
     if (command === "") return;
+    if (this.view.unsure) {
+      this.apply({ act: "sure" });
+      const text = "Not sent: the question that you were answering is closed. Enter again sends this as a message.";
+      return this.apply({ act: "note", text });
+    }
     if (command === "/quit" || command === "/exit") return this.leave();
     if (command === "/help") {
       this.apply({ act: "edit", editor: edits.clear(this.view.editor) });

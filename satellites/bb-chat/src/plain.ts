@@ -114,6 +114,8 @@ class Turns {
 
   /** Nobody is here: what the policy asks about is approved where the person said so, and the rest is declined. */
   private answer(question: EventOf<"input_strict">): void {
+    // As a guest we say yes to what our own turn asks, not to what others have begun.
+    if (this.options.guest && !this.answering) return;
     const { approval, prompt, options } = question;
     const asked = approval ? `may ${approval.name} run? ${argsOf(approval.input)}` : prompt;
     const approve = this.options.yes && approval !== undefined && options?.includes("once") === true;

@@ -33,7 +33,8 @@ export function resolved(view: View, event: EventOf<"input_resolved">): View {
   const choice = event["choice"];
   const how = outcome === "accepted" && typeof choice === "string" ? `answered: ${choice}` : outcome;
   const who = by === undefined || by === view.self ? "" : ` (by ${by})`;
-  return print(rest, { type: "note", text: `${asking.title} ${how}${who}` });
+  const unsure = !asking.answered && asking.entries.some(({ choice, answer }) => choice !== -1 || answer.text !== "");
+  return print({ ...rest, unsure: view.unsure || unsure }, { type: "note", text: `${asking.title} ${how}${who}` });
 }
 
 /** What was entered for the question with this id changes. */

@@ -65,6 +65,8 @@ export interface View {
   stoppedBy: string | undefined;
   asking: readonly Asking[];
   editor: Editor;
+  /** A question was answered elsewhere while an answer was being typed: the next Enter may have been meant for that. */
+  unsure: boolean;
   /** The person has left, or the connection has ended: only what is finished stays on the screen. */
   left: boolean;
 }
@@ -90,6 +92,7 @@ export function newView(scope: string, banner = "", self = "", mode?: Mode): Vie
     stoppedBy: undefined,
     asking: [],
     editor: newEditor(),
+    unsure: false,
     left: false,
   };
 }

@@ -25,6 +25,7 @@ export type Act =
   | { act: "note" | "error"; text: string }
   | { act: "edit"; editor: Editor }
   | { act: "mode"; mode: Mode }
+  | { act: "sure" }
   /** Sent under this id; then its `fate`, or `failed` where the Hub did not take it. */
   | { act: "send"; id: string; text: string }
   | { act: "fate"; id: string; fate: string | undefined }
@@ -73,6 +74,8 @@ function acted(view: View, event: Act): View {
       return print(view, { type: event.act, text: event.text });
     case "edit":
       return { ...view, editor: event.editor, given: [] };
+    case "sure":
+      return { ...view, unsure: false };
     case "mode":
       return { ...view, mode: event.mode };
     case "send":

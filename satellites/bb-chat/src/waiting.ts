@@ -14,7 +14,8 @@ export function arrived(view: View, event: EventOf<"user_event">): View {
   const known = view.waiting.find(({ id }) => id === event.id);
   const others = view.waiting.filter((other) => other !== known);
   const { id = "", mode } = event;
-  const running = view.turn !== "none";
+  // Whoever joined in mid-turn may have seen nothing of it but that it runs.
+  const running = view.turn !== "none" || view.running;
   const state = running && (known?.state === "steering" || mode === "steer") ? "steering" : "queued";
   const from = typeof event["from"] === "string" ? event["from"] : undefined;
   const text = event.text ?? textOf(event.content);

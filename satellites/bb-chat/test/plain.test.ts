@@ -172,6 +172,22 @@ test("with yes what the policy asks about is approved, each time anew, and said 
   ]);
 });
 
+test("a guest says yes to what its own turn asks, and not to what somebody else has begun", async (t) => {
+  const chat = new Chat(t, { opts: { once: "x", guest: true, yes: true } });
+  const input = await chat.next("user_event");
+  const approval = { name: "remove", input: {}, tool_hash: "h" };
+  const options = ["once", "scope", "deny"];
+  const asks = (id: string): Wire => ({ event_type: "input_strict", id, prompt: "?", options, approval });
+  chat.send({ event_type: "scope_state", state: "running", loop_id: "l0" }, asks("q_theirs"));
+  chat.send({ event_type: "bb_ack", in_reply_to: input["id"], fate: "queued" }, input);
+  chat.send(done("l0")[0]!, { event_type: "scope_state", state: "running", loop_id: "l1" }, asks("q_ours"));
+  const reply = await chat.next("input_reply");
+  assert.equal(reply["in_reply_to"], "q_ours");
+  chat.send({ event_type: "bb_ack", in_reply_to: reply["id"] }, ...answer("l1", "done"));
+  assert.equal((await chat.exit()).code, 0);
+  assert.equal(chat.received.filter(({ event_type }) => event_type === "input_reply").length, 0);
+});
+
 test("a guest in another app's conversation leaves questions to the people at its screens, and answers with yes", async (t) => {
   for (const [opts, capable] of [
     [{}, true],

@@ -66,7 +66,7 @@ test(
     second.type("half a thought");
     await second.shows("> half a thought");
     second.type("\u001b");
-    await shows(first, "Your message was not delivered.", "Interrupted by screen-1.", "> mine");
+    await shows(first, "Your message was not delivered.", "Interrupted by screen.", "> mine");
     await shows(second, "Interrupted.", "> half a thought");
 
     // One that comes while a question is open is asked it too.
@@ -89,9 +89,9 @@ test(
     await shows(third, "answered: deny", "→ denied");
     for (const screen of [first, second]) await shows(screen, "answered: deny (by screen-2)", "→ denied");
 
-    const said = ["chat: hello there", "screen-1: call", "chat: wait", "chat: call"];
+    const said = ["chat: hello there", "screen: call", "chat: wait", "chat: call"];
     await shows(third, said[0]!, said[1]!, "→ ok: a feather: 1 g", said[2]!, said[3]!);
-    await shows(first, "you: hello there", "screen-1: call", "you: wait", "you: call");
+    await shows(first, "you: hello there", "screen: call", "you: wait", "you: call");
     await shows(second, "chat: hello there", "you: call", "chat: wait", "chat: call");
     for (const screen of [first, second, third]) assert.doesNotMatch(screen.screen, /someone else|lost|failed/);
 

@@ -42,6 +42,12 @@ test("an input that is queued waits below the running answer until its own turn"
   assert.deepEqual([lines(next), next.waiting], [["me: one", "text: answer", "me: two"], []]);
 });
 
+test("an input that is sent while a turn runs of which nothing else was seen waits for the end of it", () => {
+  const late = view(state("running", "l0"), send("u1", "mine"), fate("u1", "queued"), echo("u1", "mine"));
+  assert.deepEqual([lines(late), late.waiting.map(({ text }) => text)], [[], ["mine"]]);
+  assert.deepEqual(lines(then(late, done({ loop_id: "l0" }), state("running", "l1"))), ["me: mine"]);
+});
+
 test("inputs of other UIs are shown as theirs, in the order of the echoes", () => {
   const other = view(
     echo("o1", "theirs"),
@@ -167,6 +173,19 @@ test("whose interrupt it was is told, unless it was our own, or one of something
     assert.equal(lines(stopped(interrupt(own))).at(-1), "note: Interrupted.");
   const later = then(stopped(interrupt({})), delta("y", { loop_id: "l2" }));
   assert.equal(lines(then(later, done({ loop_id: "l2", stop_reason: "interrupted" }))).at(-1), "note: Interrupted.");
+});
+
+test("where a question closes while an answer is being typed, the next Enter is in doubt; where none was, it is not", () => {
+  const resolve: Shown = { event_type: "input_resolved", scope, id: "q1", outcome: "accepted", by: "phone" };
+  const asked = view(question("q1"));
+  const [asking] = asked.asking;
+  const typed = { ...asking!.entries[0]!, answer: withText(asked.editor, "ye") };
+  const half: Act = { act: "enter", id: "q1", change: { entries: [typed] } };
+  const sent: Act = { act: "enter", id: "q1", change: { entries: [typed], answered: true } };
+  assert.deepEqual(
+    [then(asked, resolve), then(asked, half, resolve), then(asked, sent, resolve)].map(({ unsure }) => unsure),
+    [false, true, false],
+  );
 });
 
 test("a question that is answered elsewhere closes and says by whom; of a call also what was decided", () => {

@@ -238,6 +238,27 @@ test("an object is asked for field by field, can be gone back in, and is sent wh
 });
 
 test(
+  "what was typed for a question that closed meanwhile is not sent as a message by its Enter",
+  { skip },
+  async (t) => {
+    const chat = await open(t);
+    chat.send({ event_type: "input_strict", id: "q1", prompt: "Sure?" });
+    await chat.shows("Sure?");
+    chat.type("yes, de");
+    await chat.shows("> yes, de");
+    chat.send({ event_type: "input_resolved", id: "q1", outcome: "declined", by: "phone" });
+    await chat.shows("A question to you declined (by phone)");
+    chat.type("lete it");
+    await chat.shows("> lete it");
+    chat.type("\r");
+    await chat.shows("Not sent: the question that you were answering is closed.");
+    assert.equal(chat.received.length, 0);
+    chat.type("\r");
+    assert.equal((await chat.takes("l1"))["text"], "lete it");
+  },
+);
+
+test(
   "what Enter does while a turn runs is on the screen, is chosen with Tab or a command, and sent",
   { skip },
   async (t) => {

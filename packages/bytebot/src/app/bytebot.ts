@@ -87,8 +87,11 @@ export class ByteBot {
   private servers: HttpServer[] = [];
   private readonly credentials = new Credentials();
   private readonly dialIns: DialIns;
+  /** The components that joined over a local socket. */
+  private readonly local = new Set<string>();
   private owner: Owner | undefined;
   private stopped: Promise<void> | undefined;
+  private readonly newId = (name: string): string => this.attachments.newId(name);
 
   constructor(options: ByteBotOptions = {}) {
     this.options = options;
@@ -111,9 +114,8 @@ export class ByteBot {
     });
     const common = { hub: this.hub, report: (line: string) => this.report(line) };
     const base = options.base ?? process.cwd();
-    this.attachments = new Attachments({ ...common, base, isTaken: (id) => this.dialIns.has(id) });
-    const newId = (name: string): string => this.attachments.newId(name);
-    this.dialIns = new DialIns({ ...common, newId, signal: this.closed.signal });
+    this.attachments = new Attachments({ ...common, base, isTaken: (id) => this.isTaken(id) });
+    this.dialIns = new DialIns({ ...common, newId: this.newId, signal: this.closed.signal });
     const { context, ui } = options;
     if (context !== undefined) this.attach(normalize(context, "context"), { primary: true, controller: true });
     this.ui = ui === undefined ? undefined : this.attach(normalize(ui, "ui"), { primary: true });
@@ -227,7 +229,9 @@ export class ByteBot {
 
   /** Lets local programs of this user join over a Unix socket: `bytebot tail`, and other screens (`bytebot chat --join`). */
   async listen(path: string): Promise<void> {
-    this.sockets.push(await listenLocally(path, this.hub, this.closed.signal, (line) => this.report(line)));
+    const { hub, local: ids, newId, closed } = this;
+    const report = (line: string): void => this.report(line);
+    this.sockets.push(await listenLocally(path, { hub, ids, newId, signal: closed.signal, report }));
   }
 
   /**
@@ -275,6 +279,11 @@ export class ByteBot {
 
   [Symbol.asyncDispose](): Promise<void> {
     return this.stop();
+  }
+
+  /** Is it the id of a component that was not attached? */
+  private isTaken(id: string): boolean {
+    return this.dialIns.has(id) || this.local.has(id);
   }
 
   private async request(event: Event, signal?: AbortSignal, timeoutMs?: number): Promise<Event> {

@@ -5,17 +5,24 @@ import { BytebotError } from "../wire/index.ts";
 /** As long as the Hub itself waits for a bb_sync; milliseconds. */
 const SYNC_MS = 10_000;
 
+export interface LocalOptions {
+  hub: Hub;
+  /** Of those that are connected; what else makes ids looks here too. */
+  ids: Set<string>;
+  /** An id that no component has, after this name. */
+  newId: (name: string) => string;
+  signal: AbortSignal;
+  report: (line: string) => void;
+}
+
 /**
  * Joins programs of this user over a Unix socket: as what their `bb_sync` says, a `ui` (another screen, `bytebot chat
- * --join`) or a `telemetry` with content (`bytebot tail`), and nothing else. Each is named by its kind and a number.
+ * --join`) or a `telemetry` with content (`bytebot tail`), and nothing else.
  */
 export async function listenLocally(
   path: string,
-  hub: Hub,
-  signal: AbortSignal,
-  report: (line: string) => void,
+  { hub, ids, newId, signal, report }: LocalOptions,
 ): Promise<SocketServer> {
-  const counts = { ui: 0, telemetry: 0 };
   return listenSocket(path, (open) => {
     join(open).catch((error: unknown) => report(`a program on the local socket: ${String(error)}`));
   });
@@ -32,13 +39,20 @@ export async function listenLocally(
     clearTimeout(late);
     if (!first) return;
     const kind = first["kind"] === "ui" ? "ui" : "telemetry";
-    const name = `${kind === "ui" ? "screen" : "tail"}-${++counts[kind]}`;
+    const name = newId(kind === "ui" ? "screen" : "tail");
     const content = kind === "telemetry";
     const from = offer({ componentId: name, name, kind, content, primary: false, controller: false });
+    ids.add(name);
     const connect = async (receiver: Receiver) => {
       early.become(receiver);
       return link;
     };
-    await hub.connect(from, connect, signal);
+    try {
+      await (
+        await hub.connect(from, connect, signal)
+      ).closed;
+    } finally {
+      ids.delete(name);
+    }
   }
 }

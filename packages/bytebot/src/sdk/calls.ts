@@ -16,7 +16,7 @@ export function callWork(connection: Connection, request: ToolCallRequest, key: 
     key,
     run: async (stop) => {
       const call = new Call(connection, request.scope, key, stop);
-      const output = await inCall(call, () => tool.run(request.input, call));
+      const output = await inCall(connection, call, () => tool.run(request.input, call));
       const content = await fit(output, connection, request.scope, stop);
       return { event_type: "bb_tool_call_result", call_id: key, success: true, status: "ok", content };
     },

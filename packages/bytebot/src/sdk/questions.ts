@@ -6,16 +6,17 @@ import { resolveScope } from "./scoped.ts";
 import { isZod, jsonSchema, type Answer, type Question, type ToolCall } from "./tools.ts";
 
 /** The call that the code which runs is part of, so that `satellite.ask` within a tool is about it. */
-const calls = new AsyncLocalStorage<ToolCall>();
+const calls = new AsyncLocalStorage<{ connection: Connection; call: ToolCall }>();
 
-export function inCall<T>(call: ToolCall, run: () => T): T {
-  return calls.run(call, run);
+export function inCall<T>(connection: Connection, call: ToolCall, run: () => T): T {
+  return calls.run({ connection, call }, run);
 }
 
 /** Asks within the call that runs, or, where none does (a context), in the scope. */
 export function ask(connection: Connection, scope: string | null, question: Question): Promise<Answer> {
-  const call = calls.getStore();
-  if (call) return call.ask(question);
+  const current = calls.getStore();
+  // In one process a tool may call what another satellite asks with: that is not about its call.
+  if (current?.connection === connection) return current.call.ask(question);
   return pose(connection, { scope: resolveScope(scope) }, question, connection.signal);
 }
 

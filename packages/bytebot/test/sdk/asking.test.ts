@@ -46,6 +46,20 @@ test("satellite.ask within a tool's run is about its call, however deep it is ca
   );
 });
 
+test("what another satellite of the same process asks is not about the call of the tool that made it ask", async () => {
+  await using context = await synced({ kind: "context" }, () => undefined);
+  await using tools = await synced({ kind: "toolsource" }, (satellite) => {
+    const run = () => context.satellite.ask("u_9", { prompt: "And you?" });
+    satellite.tool(bb.defineTool({ name: "pass", inputSchema: { type: "object" }, run }));
+  });
+  const registered = await tools.peer.next("bb_tool_register");
+  tools.peer.send({ event_type: "bb_tool_register_result", in_reply_to: String(registered["id"]), success: true });
+  tools.peer.send({ event_type: "bb_tool_call_request", call_id: "c1", name: "pass", input: {}, scope: "u_1" });
+  const question = await answered(context.peer, "so am I");
+  assert.deepEqual([question["scope"], question["call_id"]], ["u_9", undefined]);
+  assert.match(JSON.stringify((await tools.peer.next("bb_tool_call_result"))["content"]), /so am I/);
+});
+
 test("satellite.ask in a context's render asks in the scope of that render (QUE-1)", async () => {
   await using running = await synced({ kind: "context" }, (satellite) => {
     satellite.onRender(async () => {
