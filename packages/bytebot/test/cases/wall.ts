@@ -25,7 +25,8 @@ export const oneOfMany = script({
       }),
     ]),
     ui(async (person) => {
-      const scopes = Array.from({ length: 40 }, (_, n) => `u_${n}/c_1`);
+      // Beside it others of its tenant, one with a name that begins like its own.
+      const scopes = [...Array.from({ length: 38 }, (_, n) => `u_${n}/c_1`), "u_3/c_10", "u_3/c_2"];
       const streaming = new Set<unknown>();
       const isStreaming = async (count: number) => {
         while (streaming.size < count)
