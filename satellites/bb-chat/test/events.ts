@@ -3,8 +3,8 @@ import type { Item } from "../src/items.ts";
 import { newView, type View } from "../src/state.ts";
 import { reduce, type Act, type Shown } from "../src/view.ts";
 
-export const view = (...events: (Shown | Act)[]) => then(newView("local"), ...events);
-export const then = (start: View, ...events: (Shown | Act)[]) => events.reduce(reduce, start);
+export const view = (...events: (Shown | Act)[]) => plus(newView("local"), ...events);
+export const plus = (start: View, ...events: (Shown | Act)[]) => events.reduce(reduce, start);
 export const lines = ({ finished }: View) => finished.map(line);
 export const live = ({ round }: View) =>
   [...(round?.blocks.values() ?? [])].map(({ type, text }) => `${type}: ${text}`);

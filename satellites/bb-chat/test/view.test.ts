@@ -4,7 +4,7 @@ import { busy, status } from "../src/state.ts";
 import type { Act, Shown } from "../src/view.ts";
 import {
   view,
-  then,
+  plus,
   lines,
   live,
   scope,
@@ -22,7 +22,7 @@ import {
 test("an answer streams below, and is printed once when its loop is done", () => {
   const streaming = view(start(), delta("Hel"), delta("lo"));
   assert.deepEqual([live(streaming), lines(streaming)], [["text: Hello"], []]);
-  const over = then(streaming, stop("Hello"), done());
+  const over = plus(streaming, stop("Hello"), done());
   assert.deepEqual([live(over), lines(over)], [[], ["text: Hello"]]);
 });
 
@@ -124,7 +124,7 @@ test("a call is shown while it runs, and printed with its result", () => {
     ],
   );
   assert.equal(status(running), "running a tool");
-  const over = then(running, result("c1"), result("c2", "denied"));
+  const over = plus(running, result("c1"), result("c2", "denied"));
   assert.deepEqual(lines(over).slice(1), ["c1 → ok: of c1", "c2 → denied: of c2"]);
   assert.equal(over.calls.length, 0);
 });
@@ -150,7 +150,7 @@ test("a question is printed whole, an approval with its exact arguments, and clo
   assert.ok(first?.type === "question");
   assert.equal(first.title, "May rm run?");
   assert.ok(first.text.includes(JSON.stringify(approval.input, null, 2)));
-  const closed = then(asked, { event_type: "input_resolved", scope, id: "q1", outcome: "accepted" });
+  const closed = plus(asked, { event_type: "input_resolved", scope, id: "q1", outcome: "accepted" });
   assert.deepEqual(
     closed.asking.map(({ question: { id } }) => id),
     ["q2"],
@@ -183,7 +183,7 @@ test("a block that never ends is not held without a bound, and still ends whole"
   const chunk = "x".repeat(1024 * 1024);
   const flooded = view(...Array.from({ length: 50 }, () => delta(chunk)));
   assert.ok(live(flooded)[0]!.length < 3 * chunk.length);
-  assert.deepEqual(lines(then(flooded, stop("whole"), done())), ["text: whole"]);
+  assert.deepEqual(lines(plus(flooded, stop("whole"), done())), ["text: whole"]);
 });
 
 test("leaving keeps what the model had said", () => {
