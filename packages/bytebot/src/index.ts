@@ -7,7 +7,7 @@ export type { Grant } from "./app/credentials.ts";
 export type { ServeOptions } from "./app/serve.ts";
 export type { AttachOptions, ByManifest, ByReference, Component, InProcess } from "./app/component.ts";
 export type { EventsOptions } from "./app/watch.ts";
-export type { BlobStream, Budget, CoreLimits, Price, PutOptions, Quotas, Retention } from "./hub/index.ts";
+export type { BlobStream, Budget, CoreLimits, InputRule, Price, PutOptions, Quotas, Retention } from "./hub/index.ts";
 export { MemoryBlobs, MemoryLog, openSqliteLog } from "./log/index.ts";
 export type {
   BlobQuota,

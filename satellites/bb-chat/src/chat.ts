@@ -1,15 +1,19 @@
 import { randomUUID } from "node:crypto";
 import type { AckEvent, Satellite } from "bytebot/sdk";
 import type { Key } from "ink";
+import { paste, press, type Answering } from "./answering.ts";
 import { edits, insert } from "./editor.ts";
+import { namedIn } from "./form.ts";
 import { edited, typed } from "./keys.ts";
 import type { Options } from "./options.ts";
 import { isKnown, recall, type Past } from "./past.ts";
-import { toValue } from "./question.ts";
-import { busy, newView, type Asking, type View } from "./state.ts";
+import { busy, enterSays, newView, type Asking, type Mode, type View } from "./state.ts";
 import { reduce, type Act, type Shown } from "./view.ts";
 
+const COMMANDS: Partial<Record<string, Mode>> = { "/queue": "queue", "/steer": "steer", "/replace": "replace" };
 const HELP = `Enter sends, Alt-Enter or Ctrl-J begins a new line, Up and Down recall what was sent.
+While a turn runs Enter sends as the line above the input says; Tab changes that, and so do /queue (it waits its turn),
+/steer (the model is told before its next step) and /replace (it takes the place of the running turn).
 Esc interrupts what runs. Ctrl-C interrupts too; pressed twice, or when nothing runs, it leaves, like Ctrl-D and /quit.`;
 
 /** One person at one terminal: keys and events in, a view and the satellite's events out. */
@@ -22,8 +26,8 @@ export class Chat {
   private interrupting = false;
   private leaving = false;
 
-  constructor(satellite: Satellite, { scope, banner }: Options, past: Past, changed: () => void) {
-    this.view = recall(newView(scope, banner, satellite.componentId), past);
+  constructor(satellite: Satellite, { scope, banner, mode }: Options, past: Past, changed: () => void) {
+    this.view = recall(newView(scope, banner, satellite.componentId, mode), past);
     this.past = past;
     this.satellite = satellite;
     this.changed = changed;
@@ -53,7 +57,7 @@ export class Chat {
   readonly paste = (text: string): void => {
     const [asking] = this.view.asking;
     if (!asking) this.apply({ act: "edit", editor: insert(this.view.editor, text) });
-    else if (!asking.question.options) this.enter(asking, { answer: insert(asking.answer, text), problem: "" });
+    else if (!asking.answered) this.enter(asking, paste(asking, text));
   };
 
   /** A key, or several that came in one piece. */
@@ -64,7 +68,9 @@ export class Chat {
   private press(input: string, key: Key): void {
     const [asking] = this.view.asking;
     if (key.ctrl && input === "c") this.cancel();
-    else if (asking) this.pressForAnswer(asking, input, key);
+    else if (asking) {
+      if (!asking.answered) this.answer(asking, press(asking, input, key));
+    } else if (key.tab && !key.shift) this.apply({ act: "mode", mode: this.view.mode === "steer" ? "queue" : "steer" });
     else if (key.escape) {
       if (busy(this.view)) this.interrupt("the person pressed Esc");
     } else if (key.ctrl && input === "d" && this.view.editor.text === "") this.leave();
@@ -88,39 +94,40 @@ export class Chat {
     const { text } = this.view.editor;
     const command = text.trim();
     if (command === "") return;
+    if (this.view.unsure) {
+      this.apply({ act: "sure" });
+      const text = "Not sent: the question that you were answering is closed. Enter again sends this as a message.";
+      return this.apply({ act: "note", text });
+    }
     if (command === "/quit" || command === "/exit") return this.leave();
     if (command === "/help") {
       this.apply({ act: "edit", editor: edits.clear(this.view.editor) });
       return this.apply({ act: "note", text: HELP });
     }
+    const mode = Object.hasOwn(COMMANDS, command) ? COMMANDS[command] : undefined;
+    if (mode) {
+      this.apply({ act: "edit", editor: edits.clear(this.view.editor) });
+      this.apply({ act: "mode", mode });
+      return this.apply({ act: "note", text: `${enterSays(this.view)}, while a turn runs.` });
+    }
     const id = `u_${randomUUID()}`;
     this.apply({ act: "send", id, text });
-    this.satellite.sendUserEvent(this.view.scope, text, { id }).then(
+    this.satellite.sendUserEvent(this.view.scope, text, { id, mode: this.view.mode }).then(
       ({ fate }: AckEvent) => this.apply({ act: "fate", id, fate }),
       this.tell((reason) => ({ act: "failed", id, reason })),
     );
   }
 
-  private pressForAnswer(asking: Asking, input: string, key: Key): void {
-    if (asking.answered) return;
-    const { options } = asking.question;
-    if (key.escape) return this.answer(asking, "declined");
-    if (key.return && !key.meta) {
-      const answer = toValue(asking);
-      return "problem" in answer ? this.enter(asking, answer) : this.answer(asking, "accepted", answer.value);
-    }
-    if (!options) return this.enter(asking, { answer: edited(asking.answer, input, key), problem: "" });
-    const step = key.upArrow ? -1 : key.downArrow ? 1 : 0;
-    const stepped = step === -1 && asking.choice === -1 ? options.length - 1 : asking.choice + step;
-    const choice = /^[1-9]$/.test(input) ? Number(input) - 1 : stepped;
-    if (choice !== -1 || step === 0)
-      this.enter(asking, { choice: Math.max(-1, Math.min(choice, options.length - 1)), problem: "" });
-  }
-
-  private answer({ question }: Asking, outcome: "accepted" | "declined", value?: unknown): void {
-    this.apply({ act: "enter", id: question.id, change: { answered: true, problem: "" } });
-    const failed = (problem: string): Act => ({ act: "enter", id: question.id, change: { answered: false, problem } });
-    this.satellite.answer(question, outcome, value).catch(this.tell(failed));
+  private answer(asking: Asking, answering: Answering): void {
+    if ("enter" in answering) return this.enter(asking, answering.enter);
+    const { question, fields } = asking;
+    this.enter(asking, { answered: true, problem: "" });
+    const failed = (problem: string): Act => {
+      const change = { answered: false, problem, at: namedIn(fields, problem) };
+      return { act: "enter", id: question.id, change };
+    };
+    const value = answering.outcome === "accepted" ? answering.value : undefined;
+    this.satellite.answer(question, answering.outcome, value).catch(this.tell(failed));
   }
 
   private enter({ question }: Asking, change: Partial<Asking>): void {

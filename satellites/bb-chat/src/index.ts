@@ -9,14 +9,15 @@ import { plain } from "./plain.ts";
  */
 export async function main({ opts, signal }: Parameters<bb.Main>[0]): Promise<void> {
   const options = toOptions(opts);
+  const terminal = process.stdin.isTTY && process.stdout.isTTY && options.once === undefined;
   const satellite = await bb.sync({
     kind: "ui",
     name: "chat",
-    inputCapable: true,
+    // Who declines everything must not come before the people at other screens.
+    inputCapable: terminal || options.yes || !options.guest,
     primary: true,
     scopes: [options.scope],
     signal,
   });
-  const terminal = process.stdin.isTTY && process.stdout.isTTY && options.once === undefined;
   await (terminal ? interactive(satellite, options) : plain(satellite, options));
 }

@@ -18,7 +18,7 @@ export function ItemLines({ item, user }: { item: Item; user: string }) {
     case "error":
       return <Text color="red">{shown(item.text)}</Text>;
     case "user":
-      return <UserLines text={item.text} name={item.mine ? user : "someone else"} />;
+      return <UserLines text={item.text} name={nameOf(item, user)} />;
     case "question":
       return (
         <Box flexDirection="column">
@@ -34,6 +34,11 @@ export function ItemLines({ item, user }: { item: Item; user: string }) {
         </Text>
       );
   }
+}
+
+/** Who said it: the person here, or another screen by its name. */
+export function nameOf({ mine, from }: { mine: boolean; from: string | undefined }, user: string): string {
+  return mine ? user : (from ?? "someone else");
 }
 
 export function UserLines({ text, name }: { text: string; name: string }) {

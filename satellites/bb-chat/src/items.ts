@@ -10,7 +10,8 @@ export interface Call {
 /** What is printed once and then scrolls away. */
 export type Item =
   | { type: "note" | "error" | "text" | "thinking"; text: string }
-  | { type: "user"; text: string; mine: boolean }
+  /** `from`: the component it came from, where that is known. */
+  | { type: "user"; text: string; mine: boolean; from: string | undefined }
   | { type: "call"; call: Call; status: string; result: string }
   | { type: "question"; title: string; text: string };
 

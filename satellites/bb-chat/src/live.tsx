@@ -1,6 +1,6 @@
 import { Box, Text } from "ink";
 import type { LiveBlock } from "./fold.ts";
-import { callLine } from "./item-lines.tsx";
+import { callLine, nameOf } from "./item-lines.tsx";
 import { oneLine, shown } from "./printable.ts";
 import type { View } from "./state.ts";
 
@@ -31,11 +31,11 @@ export function Live({ view, user, columns, rows }: { view: View; user: string; 
         <Text key={call.id} color="blue">{`  ${callLine(call)} … ${oneLine(call.progress, 80)}`}</Text>
       ))}
       <More of={view.calls.length} what="calls" />
-      {waiting.map(({ id, text, mine, state }) => (
+      {waiting.map((input) => (
         <Text
-          key={id}
+          key={input.id}
           dimColor
-        >{`  ${state}: ${oneLine(mine ? user : "someone else", 40)}: ${oneLine(text, columns - 30)}`}</Text>
+        >{`  ${input.state}: ${oneLine(nameOf(input, user), 40)}: ${oneLine(input.text, columns - 30)}`}</Text>
       ))}
       <More of={view.waiting.length} what="waiting" />
     </Box>

@@ -38,7 +38,7 @@ export function recall(view: View, { events, more, problem }: Past): View {
   const shown = now.finished.slice(-ITEMS);
   const isWhole = !more && shown.length === now.finished.length;
   const text = isWhole ? "The conversation so far:" : "The newest part of the conversation so far:";
-  return print({ ...now, editor: newEditor(), finished: view.finished }, { type: "note", text }, ...shown);
+  return print({ ...now, editor: newEditor(), given: [], finished: view.finished }, { type: "note", text }, ...shown);
 }
 
 /** Live, what the page had already: it came between joining and asking. Questions know themselves whether they are new. */

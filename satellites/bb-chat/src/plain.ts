@@ -48,6 +48,8 @@ class Turns {
   private idle = true;
   private done: LoopDone | undefined;
   private lastError = "";
+  /** That calls could be approved was said. */
+  private hinted = false;
   private closed: string | undefined;
   private readonly waiting = new Set<() => void>();
 
@@ -76,7 +78,7 @@ class Turns {
     if (this.options.json) process.stdout.write(`${printable(JSON.stringify(event))}\n`);
     const before = this.view.round;
     this.apply(event);
-    if (event.event_type === "input_strict") this.decline(event);
+    if (event.event_type === "input_strict") this.answer(event);
     if (event.event_type !== "infer_chunk" || event.scope !== this.options.scope || !this.answering) return;
     if (!this.options.json) this.text.show(event, before, this.view.round);
     if (event.kind !== "loop_done") return;
@@ -110,12 +112,23 @@ class Turns {
     );
   }
 
-  private decline(question: EventOf<"input_strict">): void {
-    const asked = question.approval
-      ? `may ${question.approval.name} run? ${argsOf(question.approval.input)}`
-      : question.prompt;
-    process.stderr.write(`declined, as nobody is here to answer: ${oneLine(asked, SHORT)}\n`);
-    this.satellite.answer(question, "declined").catch((error: unknown) => {
+  /** Nobody is here: what the policy asks about is approved where the person said so, and the rest is declined. */
+  private answer(question: EventOf<"input_strict">): void {
+    // As a guest we say yes to what our own turn asks, not to what others have begun.
+    if (this.options.guest && !this.answering) return;
+    const { approval, prompt, options } = question;
+    const asked = approval ? `may ${approval.name} run? ${argsOf(approval.input)}` : prompt;
+    const approve = this.options.yes && approval !== undefined && options?.includes("once") === true;
+    const why = approve ? "approved, as you said yes to all" : "declined, as nobody is here to answer";
+    process.stderr.write(`${why}: ${oneLine(asked, SHORT)}\n`);
+    if (approval && !approve && !this.hinted) process.stderr.write("(--yes approves what the policy asks about)\n");
+    this.hinted ||= approval !== undefined;
+    const answered = approve
+      ? this.satellite.answer(question, "accepted", "once")
+      : this.satellite.answer(question, "declined");
+    answered.catch((error: unknown) => {
+      // Another screen was first.
+      if (error instanceof BytebotError && error.code === "not_found") return;
       process.stderr.write(`the question stays open: ${printable(BytebotError.from(error).message)}\n`);
     });
   }

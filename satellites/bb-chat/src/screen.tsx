@@ -3,7 +3,7 @@ import { Ask } from "./ask.tsx";
 import { Input } from "./input.tsx";
 import { ItemLines } from "./item-lines.tsx";
 import { Live } from "./live.tsx";
-import { busy, status, type View } from "./state.ts";
+import { busy, enterSays, status, type View } from "./state.ts";
 
 interface Props {
   view: View;
@@ -26,12 +26,17 @@ export function Screen({ view, user, onKey, onPaste }: Props) {
       {!view.left && (
         <Box flexDirection="column">
           <Live view={view} user={user} {...size} />
-          <Text
-            dimColor
-          >{`── ${status(view)} · ${asking ? "Esc declines" : busy(view) ? "Esc interrupts" : "/help"}`}</Text>
+          <Text dimColor>{`── ${status(view)} · ${keysOf(view)}`}</Text>
           {asking ? <Ask asking={asking} {...size} /> : <Input editor={view.editor} {...size} />}
         </Box>
       )}
     </>
   );
+}
+
+/** The keys that matter now. */
+function keysOf(view: View): string {
+  const [asking] = view.asking;
+  if (asking) return asking.fields.length > 1 ? "Esc declines · Shift-Tab goes back" : "Esc declines";
+  return busy(view) ? `${enterSays(view)} · Tab changes that · Esc interrupts` : "/help";
 }

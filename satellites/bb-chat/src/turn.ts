@@ -3,7 +3,7 @@ import { fold, settled } from "./fold.ts";
 import { textOf, type Call, type Item } from "./items.ts";
 import { oneLine } from "./printable.ts";
 import { print, type View } from "./state.ts";
-import { nextAsked, nothingWaits } from "./waiting.ts";
+import { delivered, nextAsked, notDelivered, nothingWaits } from "./waiting.ts";
 
 type Chunk = EventOf<"infer_chunk">;
 type LoopDone = Extract<Chunk, { kind: "loop_done" }>;
@@ -20,7 +20,14 @@ export function chunk(view: View, event: Chunk): View {
   const before = view.round;
   const round = fold(before, event);
   const later = before !== undefined && (round.loopId !== before.loopId || round.round > before.round);
-  return { ...begin(later ? settle(view) : view), round };
+  return { ...begin(reaches(later ? settle(view) : view, event)), round };
+}
+
+/** A later round of the loop has what was to be told to it. */
+function reaches(view: View, { loop_id: loopId, round = 0 }: Chunk): View {
+  const { heard } = view;
+  const isLater = heard !== undefined && heard.loopId === loopId && round > heard.round;
+  return { ...(isLater ? delivered(view) : view), heard: { loopId, round } };
 }
 
 /** How much of a call's arguments is shown, in characters. */
@@ -63,18 +70,25 @@ export function settle(view: View): View {
 
 function loopDone(view: View, event: LoopDone): View {
   const open = view.calls.map((call): Item => ({ type: "call", call, status: "lost", result: "no result was seen" }));
-  const over: View = { ...settle(view), calls: [], running: false, turn: "none", ended: event.loop_id };
-  return print(over, ...open, ...ending(event));
+  const over: View = {
+    ...settle(view),
+    calls: [],
+    running: false,
+    turn: "none",
+    ended: event.loop_id,
+    stoppedBy: undefined,
+  };
+  return notDelivered(print(over, ...open, ...ending(event, view.stoppedBy)));
 }
 
 /** How a loop ended, where that is not plain from the answer. */
-export function ending({ stop_reason, error }: Pick<LoopDone, "stop_reason" | "error">): Item[] {
+export function ending({ stop_reason, error }: Pick<LoopDone, "stop_reason" | "error">, by?: string): Item[] {
   switch (stop_reason) {
     case "end_turn":
     case "tool_use":
       return [];
     case "interrupted":
-      return [{ type: "note", text: "Interrupted." }];
+      return [{ type: "note", text: by === undefined ? "Interrupted." : `Interrupted by ${by}.` }];
     case "max_tokens":
       return [{ type: "note", text: "The answer was cut at the model's token limit." }];
     case "refusal":

@@ -1,14 +1,14 @@
-import type { EventOf } from "bytebot/sdk";
+import { encloses, type EventOf } from "bytebot/sdk";
 import { sent, type Editor } from "./editor.ts";
-import { textOf } from "./items.ts";
 import { ask, enter, resolved } from "./question.ts";
-import { print, type Asking, type View } from "./state.ts";
+import { busy, print, type Asking, type Mode, type View } from "./state.ts";
 import { chunk, scopeState, settle, toolCall, toolProgress, toolResult } from "./turn.ts";
-import { arrived, fate, returned } from "./waiting.ts";
+import { arrived, fate, returned, sending } from "./waiting.ts";
 
 /** The events that change the screen. */
 export const shownTypes = [
   "user_event",
+  "interrupt",
   "infer_chunk",
   "tool_call",
   "tool_progress",
@@ -24,6 +24,8 @@ export type Shown = { [Type in (typeof shownTypes)[number]]: EventOf<Type> }[(ty
 export type Act =
   | { act: "note" | "error"; text: string }
   | { act: "edit"; editor: Editor }
+  | { act: "mode"; mode: Mode }
+  | { act: "sure" }
   /** Sent under this id; then its `fate`, or `failed` where the Hub did not take it. */
   | { act: "send"; id: string; text: string }
   | { act: "fate"; id: string; fate: string | undefined }
@@ -38,10 +40,11 @@ export function reduce(view: View, event: Shown | Act): View {
   if (!("event_type" in event)) return acted(view, event);
   if (event.event_type === "input_strict") return ask(view, event);
   if (event.event_type === "input_resolved") return resolved(view, event);
+  if (event.event_type === "interrupt") return interrupted(view, event);
   if (event.scope !== view.scope) return view;
   switch (event.event_type) {
     case "user_event":
-      return arrived(view, event.id, event.text ?? textOf(event.content), event["from"] === view.self);
+      return arrived(view, event);
     case "input_state":
       return event.fate === "returned" ? returned(view, event.id, "was not delivered") : view;
     case "scope_state":
@@ -57,17 +60,26 @@ export function reduce(view: View, event: Shown | Act): View {
   }
 }
 
+/** By another screen, or the app: whose doing it was is told at the turn's end. */
+function interrupted(view: View, event: EventOf<"interrupt">): View {
+  const by = event["from"];
+  const isOther = typeof by === "string" && by !== view.self && encloses(event.scope, view.scope) && busy(view);
+  return isOther ? { ...view, stoppedBy: by } : view;
+}
+
 function acted(view: View, event: Act): View {
   switch (event.act) {
     case "note":
     case "error":
       return print(view, { type: event.act, text: event.text });
     case "edit":
-      return { ...view, editor: event.editor };
-    case "send": {
-      const waiting = [...view.waiting, { id: event.id, text: event.text, mine: true, state: "sending" as const }];
-      return { ...view, waiting, editor: sent(view.editor) };
-    }
+      return { ...view, editor: event.editor, given: [] };
+    case "sure":
+      return { ...view, unsure: false };
+    case "mode":
+      return { ...view, mode: event.mode };
+    case "send":
+      return sending({ ...view, editor: sent(view.editor), given: [] }, event.id, event.text);
     case "fate":
       return fate(view, event.id, event.fate);
     case "failed":

@@ -7,6 +7,9 @@ import { stripVTControlCharacters } from "node:util";
 export type Wire = { event_type: string; [field: string]: unknown };
 
 const DEADLINE_MS = 20_000;
+const MAIN = fileURLToPath(new URL("../../../packages/bytebot/dist/cli/main.js", import.meta.url));
+/** Its Hubs are checked like those of any test. */
+const AUDIT = new URL("../../../scripts/audit.ts", import.meta.url).href;
 const fixture = (name: string) => fileURLToPath(new URL(`fixture/${name}`, import.meta.url));
 
 export interface Start {
@@ -15,6 +18,9 @@ export interface Start {
   terminal?: { columns: number; rows: number };
   /** satellite.ts: the test is the Hub. app.ts: a whole app with a Hub of its own. */
   program?: "satellite.ts" | "app.ts";
+  /** Instead of a program of ours: `bytebot` with these arguments. */
+  bytebot?: string[];
+  env?: Record<string, string>;
   /** What the app keeps its log in: it is there again when it is started anew. */
   file?: string;
   /** What the conversation has when the satellite joins. */
@@ -29,6 +35,8 @@ export class Chat {
   /** What the satellite sent. */
   readonly received: Wire[] = [];
   synced = false;
+  /** What its bb_sync said. */
+  asks: Omit<Wire, "event_type"> = {};
   /** How often it has asked for what was said before. */
   asked = 0;
   private readonly past: Wire;
@@ -37,12 +45,14 @@ export class Chat {
   private readonly watchers = new Set<() => void>();
   private exited: number | undefined;
 
-  constructor(test: TestContext, { opts = {}, terminal, program: run = "satellite.ts", file, past }: Start) {
+  constructor(test: TestContext, start: Start) {
+    const { opts = {}, terminal, program: run = "satellite.ts", file, past, bytebot } = start;
     this.past = past ?? { event_type: "bb_history_result", success: true, events: [], more: false };
-    const command = [process.execPath, fixture(run), JSON.stringify(opts), ...(file === undefined ? [] : [file])];
+    const own = [fixture(run), JSON.stringify(opts), ...(file === undefined ? [] : [file])];
+    const command = [process.execPath, ...(bytebot ? ["--import", AUDIT, MAIN, ...bytebot] : own)];
     const python = terminal && ["python3", fixture("terminal.py"), String(terminal.columns), String(terminal.rows)];
     const [program = "", ...args] = [...(python ?? []), ...command];
-    const env = { ...process.env, NODE_NO_WARNINGS: "1", CI: "", FORCE_COLOR: "0" };
+    const env = { ...process.env, NODE_NO_WARNINGS: "1", CI: "", FORCE_COLOR: "0", ...start.env };
     this.child = spawn(program, args, { stdio: ["pipe", "pipe", "pipe", "pipe"], env });
     this.wire = this.child.stdio[3] as Duplex;
     this.child.stdout?.setEncoding("utf8").on("data", (text: string) => this.changed(() => (this.output += text)));
@@ -156,6 +166,7 @@ export class Chat {
     }
     if (event.event_type !== "bb_sync") return this.changed(() => this.received.push(event));
     const { name: _, ...asked } = event;
+    this.asks = asked;
     const limits = { line_bytes: 1 << 20, values: 10_000, depth: 64 };
     const hub = { name: "test", version: "0" };
     this.send({ ...asked, event_type: "bb_sync_ack", component_id: "ui-1", controller: false, limits, hub });

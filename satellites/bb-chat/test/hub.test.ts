@@ -7,7 +7,7 @@ const python = spawnSync("python3", ["--version"]).status === 0;
 const skip = python && process.platform !== "win32" ? false : "needs python3, whose pty module is the terminal";
 
 test(
-  "on a real Hub: a talk, an approved call, an interrupt that returns what was queued, a failure, and out",
+  "on a real Hub: a talk, an approved call, a form that the Hub refuses once, an interrupt that returns what was queued, a failure, and out",
   { skip },
   async (t) => {
     const chat = new Chat(t, { program: "app.ts", terminal: { columns: 100, rows: 30 } });
@@ -25,6 +25,20 @@ test(
     await chat.shows("→ ok: a feather: 1 g");
     await chat.shows("heard the tool said a feather: 1 g");
 
+    const types = async (keys: string, shows: string) => {
+      const from = chat.screen.length;
+      chat.type(keys);
+      await chat.shows(shows, from);
+    };
+    await types("book\r", "3. deny");
+    await types("1", "❯ 1. once");
+    await types("\r", "seats (1 of 2; a whole number, then Enter)");
+    await types("9\r", "window (2 of 2; a number or the arrows, then Enter; may be left out)");
+    await types("1\r", "the question stays open");
+    assert.match(chat.screen.slice(-600), /seats \(1 of 2.*\n> 9\s+input\/seats: 9 is greater than 4/s);
+    await types("\u007f4\r", "window (2 of 2");
+    await types("\r", 'heard the tool said accepted: {"seats":4,"window":true}');
+
     chat.type("wait\r");
     await chat.shows("you: wait");
     await chat.shows("writing", chat.screen.indexOf("you: wait"));
@@ -41,7 +55,7 @@ test(
   },
 );
 
-test("on a real Hub without a terminal: an answer is printed, a call that needs a person is denied, a failure rejects", async (t) => {
+test("on a real Hub without a terminal: an answer is printed, a call that needs a person is denied, or approved with yes, a failure rejects", async (t) => {
   const talk = new Chat(t, { program: "app.ts" });
   talk.type("one\ntwo words\n");
   talk.endInput();
@@ -53,8 +67,13 @@ test("on a real Hub without a terminal: an answer is printed, a call that needs 
   assert.match(call.output, /^heard the tool said /);
   assert.match(
     call.stderr,
-    /^declined, as nobody is here to answer: may scales\/weigh run\? \{"what":"a feather"\}\n.*→ denied: /,
+    /^declined, as nobody is here to answer: may scales\/weigh run\? \{"what":"a feather"\}\n\(--yes .*\n.*→ denied: /,
   );
+
+  const yes = new Chat(t, { program: "app.ts", opts: { once: "call", yes: true } });
+  assert.equal((await yes.exit()).code, 0);
+  assert.equal(yes.output, "heard the tool said a feather: 1 g \n");
+  assert.match(yes.stderr, /^approved, as you said yes to all: may scales\/weigh run\?.*\n.*→ ok: a feather: 1 g\n$/);
 
   const failure = new Chat(t, { program: "app.ts", opts: { once: "fail" } });
   assert.equal((await failure.exit()).code, 1);

@@ -37,7 +37,7 @@ test("a chat that begins where something was said before shows it, and says so",
   const events = past["events"] as Wire[];
   events.push({ ...events[0]!, id: "o", from: "phone", text: "and from me", seq: 20 });
   const chat = await open(t, { past, opts: { banner: "a banner" } });
-  await chat.shows("someone else: and from me");
+  await chat.shows("phone: and from me");
   const lines = chat.screen.split(/\r?\n/).map((line) => line.trim());
   const from = lines.indexOf("a banner");
   assert.deepEqual(lines.slice(from, from + 5), [

@@ -148,7 +148,58 @@ test("a question is declined, as nobody is there to answer, and said so", async 
   assert.deepEqual([reply["in_reply_to"], reply["outcome"]], ["q1", "declined"]);
   chat.send({ event_type: "bb_ack", in_reply_to: reply["id"] }, ...done("l1"));
   assert.equal((await chat.exit()).code, 0);
-  assert.equal(chat.stderr, 'declined, as nobody is here to answer: may remove run? {"path":"/x"}\n');
+  const hint = "(--yes approves what the policy asks about)\n";
+  assert.equal(chat.stderr, `declined, as nobody is here to answer: may remove run? {"path":"/x"}\n${hint}`);
+});
+
+test("with yes what the policy asks about is approved, each time anew, and said so; other questions are declined", async (t) => {
+  const chat = new Chat(t, { opts: { once: "x", yes: true } });
+  await chat.takes("l1");
+  const approval = { name: "remove", input: { path: "/x" }, tool_hash: "h" };
+  const options = ["once", "scope", "deny"];
+  chat.send({ event_type: "input_strict", id: "q1", prompt: "?", options, approval });
+  const approved = await chat.next("input_reply");
+  assert.deepEqual([approved["in_reply_to"], approved["outcome"], approved["value"]], ["q1", "accepted", "once"]);
+  chat.send({ event_type: "input_strict", id: "q2", prompt: "Overwrite it?", options: ["once", "no"] });
+  const declined = await chat.next("input_reply");
+  assert.deepEqual([declined["in_reply_to"], declined["outcome"]], ["q2", "declined"]);
+  for (const { id } of [approved, declined]) chat.send({ event_type: "bb_ack", in_reply_to: id });
+  chat.send(...done("l1"));
+  assert.equal((await chat.exit()).code, 0);
+  assert.deepEqual(chat.stderr.trim().split("\n"), [
+    'approved, as you said yes to all: may remove run? {"path":"/x"}',
+    "declined, as nobody is here to answer: Overwrite it?",
+  ]);
+});
+
+test("a guest says yes to what its own turn asks, and not to what somebody else has begun", async (t) => {
+  const chat = new Chat(t, { opts: { once: "x", guest: true, yes: true } });
+  const input = await chat.next("user_event");
+  const approval = { name: "remove", input: {}, tool_hash: "h" };
+  const options = ["once", "scope", "deny"];
+  const asks = (id: string): Wire => ({ event_type: "input_strict", id, prompt: "?", options, approval });
+  chat.send({ event_type: "scope_state", state: "running", loop_id: "l0" }, asks("q_theirs"));
+  chat.send({ event_type: "bb_ack", in_reply_to: input["id"], fate: "queued" }, input);
+  chat.send(done("l0")[0]!, { event_type: "scope_state", state: "running", loop_id: "l1" }, asks("q_ours"));
+  const reply = await chat.next("input_reply");
+  assert.equal(reply["in_reply_to"], "q_ours");
+  chat.send({ event_type: "bb_ack", in_reply_to: reply["id"] }, ...answer("l1", "done"));
+  assert.equal((await chat.exit()).code, 0);
+  assert.equal(chat.received.filter(({ event_type }) => event_type === "input_reply").length, 0);
+});
+
+test("a guest in another app's conversation leaves questions to the people at its screens, and answers with yes", async (t) => {
+  for (const [opts, capable] of [
+    [{}, true],
+    [{ guest: true }, false],
+    [{ guest: true, yes: true }, true],
+  ] as const) {
+    const chat = new Chat(t, { opts: { once: "x", ...opts } });
+    await chat.takes("l1");
+    assert.equal(chat.asks["input_capable"], capable);
+    chat.send(...done("l1"));
+    assert.equal((await chat.exit()).code, 0);
+  }
 });
 
 test("a reader of the answer that goes away ends the run, and so does the app", async (t) => {
@@ -170,6 +221,8 @@ test("an option of the wrong kind is refused by name", async (t) => {
     [{ scope: 7 }, "scope"],
     [{ json: "yes" }, "json"],
     [{ once: " " }, "once"],
+    [{ mode: "refuse" }, "mode"],
+    [{ yes: 1 }, "yes"],
   ] as const) {
     const chat = new Chat(t, { opts });
     assert.equal((await chat.exit()).code, 1);

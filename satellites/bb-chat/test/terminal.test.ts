@@ -180,7 +180,7 @@ test(
     chat.send({ event_type: "input_strict", id: "q1", prompt: "How many?", schema: { type: "integer" } });
     await chat.shows("How many?");
     chat.type("many\r");
-    await chat.shows("This is not JSON");
+    await chat.shows("A whole number is needed");
     chat.type(`${ctrl("u")}-1\r`);
     const first = await chat.next("input_reply");
     assert.equal(first["value"], -1);
@@ -189,6 +189,99 @@ test(
     await chat.shows("must be 0 or more");
     chat.type(`${BACKSPACE}${BACKSPACE}3\r`);
     assert.equal((await chat.next("input_reply"))["value"], 3);
+  },
+);
+
+test("an object is asked for field by field, can be gone back in, and is sent whole", { skip }, async (t) => {
+  const chat = await open(t);
+  const schema = {
+    type: "object",
+    properties: {
+      host: { type: "string", title: "Host", description: "where it runs" },
+      port: { type: "integer", minimum: 1, default: 8080 },
+      env: { enum: ["test", "live"] },
+      quiet: { type: "boolean" },
+      note: { type: "string" },
+    },
+    required: ["host", "port", "env"],
+  };
+  chat.send({ event_type: "input_strict", id: "q1", prompt: "Where to?", schema });
+  const types = async (keys: string, shows: string) => {
+    const from = chat.screen.length;
+    chat.type(keys);
+    await chat.shows(shows, from);
+  };
+  await chat.shows("Host: where it runs (1 of 5; Enter answers)");
+  await types("\r", "This is needed.");
+  await types("example.org\r", "port (2 of 5; a whole number, then Enter; else 8080)");
+  await types("\u001b[Z", "> example.org");
+  await types("!\r", "port (2 of 5");
+  await types("0\r", "1. test");
+  await types("\r", "Choose with a number");
+  await types("2\r", "quiet (4 of 5; a number or the arrows, then Enter; may be left out)");
+  await types("\r", "note (5 of 5");
+  chat.type("\r");
+  const first = await chat.next("input_reply");
+  assert.deepEqual(first["value"], { host: "example.org!", port: 0, env: "live" });
+  const message = "input/port: 0 is less than 1; the question stays open";
+  chat.send({ event_type: "bb_error", in_reply_to: first["id"], code: "invalid_params", message, retryable: false });
+  await chat.shows("0 is less than 1");
+  await types(`${BACKSPACE}\r`, "❯ 2. live");
+  await types("\r", "quiet (4 of 5");
+  await types("1\r", "note (5 of 5");
+  chat.type("be careful\r");
+  const { value, outcome } = await chat.next("input_reply");
+  assert.deepEqual(
+    [outcome, value],
+    ["accepted", { host: "example.org!", port: 8080, env: "live", quiet: true, note: "be careful" }],
+  );
+});
+
+test(
+  "what was typed for a question that closed meanwhile is not sent as a message by its Enter",
+  { skip },
+  async (t) => {
+    const chat = await open(t);
+    chat.send({ event_type: "input_strict", id: "q1", prompt: "Sure?" });
+    await chat.shows("Sure?");
+    chat.type("yes, de");
+    await chat.shows("> yes, de");
+    chat.send({ event_type: "input_resolved", id: "q1", outcome: "declined", by: "phone" });
+    await chat.shows("A question to you declined (by phone)");
+    chat.type("lete it");
+    await chat.shows("> lete it");
+    chat.type("\r");
+    await chat.shows("Not sent: the question that you were answering is closed.");
+    assert.equal(chat.received.length, 0);
+    chat.type("\r");
+    assert.equal((await chat.takes("l1"))["text"], "lete it");
+  },
+);
+
+test(
+  "what Enter does while a turn runs is on the screen, is chosen with Tab or a command, and sent",
+  { skip },
+  async (t) => {
+    const chat = await open(t, { mode: "queue" });
+    chat.type("go\r");
+    assert.equal((await chat.takes("l1"))["mode"], "queue");
+    await chat.shows("Enter queues · Tab changes that · Esc interrupts");
+    chat.type("\t");
+    await chat.shows("Enter steers");
+    chat.type("rather this\r");
+    const steer = await chat.next("user_event");
+    assert.deepEqual([steer["text"], steer["mode"]], ["rather this", "steer"]);
+    chat.send({ event_type: "bb_ack", in_reply_to: steer["id"], fate: "steering" }, steer);
+    await chat.shows("steering: you: rather this");
+    chat.type("/replace\r");
+    await chat.shows("Enter replaces, while a turn runs.");
+    chat.type("stop that\r");
+    assert.equal((await chat.next("user_event"))["mode"], "replace");
+
+    const plain = await open(t);
+    plain.type("go\r");
+    assert.ok(!("mode" in (await plain.takes("l1"))), "the app's rules for the scope count");
+    await plain.shows("Enter sends · Tab changes that");
   },
 );
 

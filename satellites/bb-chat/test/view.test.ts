@@ -1,70 +1,28 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { Item } from "../src/items.ts";
-import { toValue } from "../src/question.ts";
-import { busy, newView, status, type View } from "../src/state.ts";
-import { reduce, type Act, type Shown } from "../src/view.ts";
-import { withText } from "../src/editor.ts";
-
-const view = (...events: (Shown | Act)[]) => then(newView("local"), ...events);
-const then = (start: View, ...events: (Shown | Act)[]) => events.reduce(reduce, start);
-const lines = ({ finished }: View) => finished.map(line);
-const live = ({ round }: View) => [...(round?.blocks.values() ?? [])].map(({ type, text }) => `${type}: ${text}`);
-
-function line(item: Item): string {
-  if (item.type === "user") return `${item.mine ? "me" : "other"}: ${item.text}`;
-  if (item.type === "call") return `${item.call.name} → ${item.status}: ${item.result}`;
-  return `${item.type}: ${item.text}`;
-}
-
-const scope = "local";
-const place = (at: object) =>
-  ({ event_type: "infer_chunk", scope, loop_id: "l1", round: 0, attempt: 0, index: 0, ...at }) as const;
-const start = (at = {}) => ({ ...place(at), kind: "block_start", block_type: "text", ...at }) as Shown;
-const delta = (text: string, at = {}) =>
-  ({ ...place(at), kind: "block_delta", block_type: "text", delta: text, ...at }) as Shown;
-const stop = (text: string, at = {}) =>
-  ({ ...place(at), kind: "block_stop", block: { type: "text", text }, ...at }) as Shown;
-const done = (at = {}): Shown => ({
-  event_type: "infer_chunk",
+import { busy, status } from "../src/state.ts";
+import type { Act, Shown } from "../src/view.ts";
+import {
+  view,
+  plus,
+  lines,
+  live,
   scope,
-  kind: "loop_done",
-  loop_id: "l1",
-  stop_reason: "end_turn",
-  ...at,
-});
-const state = (value: "running" | "idle", loop?: string): Shown => ({
-  event_type: "scope_state",
-  scope,
-  state: value,
-  ...(loop === undefined ? {} : { loop_id: loop }),
-});
-const call = (id: string, at = {}): Shown => ({
-  event_type: "tool_call",
-  scope,
-  loop_id: "l1",
-  call_id: id,
-  name: id,
-  input: { a: 1 },
-  ...at,
-});
-const result = (id: string, status: "ok" | "denied" = "ok"): Shown => ({
-  event_type: "tool_result",
-  scope,
-  call_id: id,
-  success: status === "ok",
-  status,
-  content: [{ type: "text", text: `of ${id}` }],
-});
-const echo = (id: string, text: string): Shown => ({ event_type: "user_event", type: "message", scope, id, text });
-const send = (id: string, text: string): Act => ({ act: "send", id, text });
-const fate = (id: string, name: string): Act => ({ act: "fate", id, fate: name });
-const returned = (id: string): Shown => ({ event_type: "input_state", scope, id, fate: "returned" });
+  start,
+  delta,
+  stop,
+  done,
+  state,
+  call,
+  result,
+  echo,
+  question,
+} from "./events.ts";
 
 test("an answer streams below, and is printed once when its loop is done", () => {
   const streaming = view(start(), delta("Hel"), delta("lo"));
   assert.deepEqual([live(streaming), lines(streaming)], [["text: Hello"], []]);
-  const over = then(streaming, stop("Hello"), done());
+  const over = plus(streaming, stop("Hello"), done());
   assert.deepEqual([live(over), lines(over)], [[], ["text: Hello"]]);
 });
 
@@ -166,7 +124,7 @@ test("a call is shown while it runs, and printed with its result", () => {
     ],
   );
   assert.equal(status(running), "running a tool");
-  const over = then(running, result("c1"), result("c2", "denied"));
+  const over = plus(running, result("c1"), result("c2", "denied"));
   assert.deepEqual(lines(over).slice(1), ["c1 → ok: of c1", "c2 → denied: of c2"]);
   assert.equal(over.calls.length, 0);
 });
@@ -174,65 +132,6 @@ test("a call is shown while it runs, and printed with its result", () => {
 test("a call without a result ends with its loop, and a result without its call is shown all the same", () => {
   assert.deepEqual(lines(view(call("c1"), done())), ["c1 → lost: no result was seen"]);
   assert.deepEqual(lines(view(result("c9"))), ["a tool → ok: of c9"]);
-});
-
-test("our input is printed where the Hub's echo puts it, once, whether its acknowledgement comes before or after", () => {
-  const waiting = view(send("u1", "hi"));
-  assert.deepEqual([lines(waiting), waiting.waiting.map(({ state: at }) => at)], [[], ["sending"]]);
-  assert.deepEqual(lines(then(waiting, echo("u1", "hi"), fate("u1", "started"))), ["me: hi"]);
-  assert.deepEqual(lines(then(waiting, fate("u1", "started"), state("running", "l1"), echo("u1", "hi"))), ["me: hi"]);
-});
-
-test("an input that is queued waits below the running answer until its own turn", () => {
-  const queued = view(
-    send("u1", "one"),
-    echo("u1", "one"),
-    delta("an"),
-    send("u2", "two"),
-    fate("u2", "queued"),
-    echo("u2", "two"),
-  );
-  assert.deepEqual([lines(queued), queued.waiting.map(({ text }) => text)], [["me: one"], ["two"]]);
-  const next = then(queued, delta("swer"), done(), state("running"));
-  assert.deepEqual([lines(next), next.waiting], [["me: one", "text: answer", "me: two"], []]);
-});
-
-test("inputs of other UIs are shown as theirs, in the order of the echoes", () => {
-  const other = view(
-    echo("o1", "theirs"),
-    delta("x"),
-    send("u1", "mine"),
-    echo("o2", "theirs too"),
-    echo("u1", "mine"),
-    done(),
-    state("running"),
-  );
-  assert.deepEqual(lines(other), ["other: theirs", "text: x", "other: theirs too"]);
-  assert.deepEqual(lines(then(other, delta("y", { loop_id: "l2" }), done({ loop_id: "l2" }), state("idle"))).slice(3), [
-    "text: y",
-    "me: mine",
-  ]);
-});
-
-test("what was not delivered, was refused or could not be sent is back in the input line, before what is being written", () => {
-  const queued = view(delta("x"), send("u2", "two"), echo("u2", "two"));
-  const draft = then(queued, { act: "edit", editor: withText(queued.editor, "draft") });
-  for (const end of [
-    returned("u2"),
-    fate("u2", "refused"),
-    { act: "failed", id: "u2", reason: "the link is gone" } as Act,
-  ]) {
-    const back = then(draft, end);
-    assert.equal(back.editor.text, "two\ndraft");
-    assert.deepEqual(back.waiting, []);
-    assert.match(lines(back).at(-1)!, /^error: Your message/);
-  }
-  assert.equal(
-    then(queued, returned("u2"), done(), state("idle")).finished.filter(({ type }) => type === "user").length,
-    0,
-  );
-  const others = view(delta("x"), echo("o1", "theirs"), returned("o1"));
-  assert.deepEqual([others.waiting, others.editor.text], [[], ""], "another's goes back to them");
 });
 
 test("the state follows the scope: it runs, it waits for the person, it is idle", () => {
@@ -243,10 +142,6 @@ test("the state follows the scope: it runs, it waits for the person, it is idle"
   assert.equal(status(view(state("running", "l1"), delta("x"), done(), state("idle"))), "idle");
 });
 
-function question(id: string, at: object = {}): Shown {
-  return { event_type: "input_strict", scope, id, prompt: `prompt of ${id}`, ...at };
-}
-
 test("a question is printed whole, an approval with its exact arguments, and closes when it is resolved", () => {
   const approval = { name: "rm", input: { path: "/x", list: [1, 2] }, tool_hash: "h" };
   const asked = view(question("q1", { approval, options: ["once", "deny"] }), question("q2"), question("q1"));
@@ -255,31 +150,12 @@ test("a question is printed whole, an approval with its exact arguments, and clo
   assert.ok(first?.type === "question");
   assert.equal(first.title, "May rm run?");
   assert.ok(first.text.includes(JSON.stringify(approval.input, null, 2)));
-  const closed = then(asked, { event_type: "input_resolved", scope, id: "q1", outcome: "accepted" });
+  const closed = plus(asked, { event_type: "input_resolved", scope, id: "q1", outcome: "accepted" });
   assert.deepEqual(
     closed.asking.map(({ question: { id } }) => id),
     ["q2"],
   );
   assert.equal(lines(closed).at(-1), "note: May rm run? accepted");
-});
-
-test("no option is chosen until the person chooses one, so that a stray Enter approves nothing", () => {
-  const [asking] = view(question("q1", { options: ["once", "deny"] })).asking;
-  assert.ok("problem" in toValue(asking!));
-  assert.deepEqual(toValue({ ...asking!, choice: 1 }), { value: "deny" });
-});
-
-test("an answer is text, or JSON where the question's schema asks for it", () => {
-  const written = (text: string, schema?: object) =>
-    toValue({
-      ...view(question("q", schema ? { schema } : {})).asking[0]!,
-      answer: withText(newView("x").editor, text),
-    });
-  assert.deepEqual(written("42"), { value: "42" });
-  assert.deepEqual(written("42", { type: "string" }), { value: "42" });
-  assert.deepEqual(written("42", { type: "integer" }), { value: 42 });
-  assert.deepEqual(written('{"a": [1]}', { type: "object" }), { value: { a: [1] } });
-  assert.ok("problem" in written("not json", { type: "object" }));
 });
 
 test("a child conversation's questions reach the person, its talk does not", () => {
@@ -307,7 +183,7 @@ test("a block that never ends is not held without a bound, and still ends whole"
   const chunk = "x".repeat(1024 * 1024);
   const flooded = view(...Array.from({ length: 50 }, () => delta(chunk)));
   assert.ok(live(flooded)[0]!.length < 3 * chunk.length);
-  assert.deepEqual(lines(then(flooded, stop("whole"), done())), ["text: whole"]);
+  assert.deepEqual(lines(plus(flooded, stop("whole"), done())), ["text: whole"]);
 });
 
 test("leaving keeps what the model had said", () => {

@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
-import { Hub, offer, type BlobStream, type HubOptions, type PutOptions } from "../hub/index.ts";
+import { Hub, type BlobStream, type HubOptions, type InputRule, type PutOptions } from "../hub/index.ts";
 import { MemoryLog, openSqliteLog, type BlobStore, type EventLog } from "../log/index.ts";
-import { listenSocket, type HttpServer, type SocketServer } from "../transport/index.ts";
+import type { HttpServer, SocketServer } from "../transport/index.ts";
 import {
   BytebotError,
   toReport,
@@ -15,6 +15,7 @@ import {
 } from "../wire/index.ts";
 import { Attachments, type Attached } from "./attachments.ts";
 import { normalize, type AttachOptions, type Component } from "./component.ts";
+import { listenLocally } from "./local.ts";
 import { Owner } from "./owner.ts";
 import { Credentials, type Grant } from "./credentials.ts";
 import { DialIns } from "./dialins.ts";
@@ -40,6 +41,11 @@ export interface ByteBotOptions {
   /** What becomes of turns that were cut off when the app ended: they go on (default), end, or wait for `resume`. */
   recovery?: HubOptions["recovery"];
   policy?: PolicyRule[];
+  /**
+   * What becomes of input that comes while a turn runs and names no `mode`, by scopes and what is below them; the last that
+   * matches counts. Default: "queue".
+   */
+  input?: readonly InputRule[];
   /** Where the context is not there, go on with the plain transcript instead of ending the turn. */
   contextFallback?: boolean;
   /** Deadlines in milliseconds and counts; each has a default. */
@@ -81,8 +87,11 @@ export class ByteBot {
   private servers: HttpServer[] = [];
   private readonly credentials = new Credentials();
   private readonly dialIns: DialIns;
+  /** The components that joined over a local socket. */
+  private readonly local = new Set<string>();
   private owner: Owner | undefined;
   private stopped: Promise<void> | undefined;
+  private readonly newId = (name: string): string => this.attachments.newId(name);
 
   constructor(options: ByteBotOptions = {}) {
     this.options = options;
@@ -94,6 +103,7 @@ export class ByteBot {
       retention: options.retention ?? {},
       recovery: options.recovery ?? "resume",
       policy: options.policy ?? [],
+      input: options.input ?? [],
       contextFallback: options.contextFallback ?? false,
       limits: options.limits ?? {},
       quotas: options.quotas ?? {},
@@ -104,9 +114,8 @@ export class ByteBot {
     });
     const common = { hub: this.hub, report: (line: string) => this.report(line) };
     const base = options.base ?? process.cwd();
-    this.attachments = new Attachments({ ...common, base, isTaken: (id) => this.dialIns.has(id) });
-    const newId = (name: string): string => this.attachments.newId(name);
-    this.dialIns = new DialIns({ ...common, newId, signal: this.closed.signal });
+    this.attachments = new Attachments({ ...common, base, isTaken: (id) => this.isTaken(id) });
+    this.dialIns = new DialIns({ ...common, newId: this.newId, signal: this.closed.signal });
     const { context, ui } = options;
     if (context !== undefined) this.attach(normalize(context, "context"), { primary: true, controller: true });
     this.ui = ui === undefined ? undefined : this.attach(normalize(ui, "ui"), { primary: true });
@@ -218,25 +227,11 @@ export class ByteBot {
     return this.hub.blobs.get(this.running().id, scope, ref);
   }
 
-  /** Joins local programs of this user over a Unix socket, as telemetry with content: `bytebot tail`. */
+  /** Lets local programs of this user join over a Unix socket: `bytebot tail`, and other screens (`bytebot chat --join`). */
   async listen(path: string): Promise<void> {
-    let count = 0;
-    const server = await listenSocket(path, (connect) => {
-      const name = `tail-${++count}`;
-      const from = offer({
-        componentId: name,
-        name,
-        kind: "telemetry",
-        content: true,
-        primary: false,
-        controller: false,
-        inputCapable: false,
-      });
-      this.hub
-        .connect(from, connect, this.closed.signal)
-        .catch((error: unknown) => this.report(`${name}: ${String(error)}`));
-    });
-    this.sockets.push(server);
+    const { hub, local: ids, newId, closed } = this;
+    const report = (line: string): void => this.report(line);
+    this.sockets.push(await listenLocally(path, { hub, ids, newId, signal: closed.signal, report }));
   }
 
   /**
@@ -286,6 +281,11 @@ export class ByteBot {
     return this.stop();
   }
 
+  /** Is it the id of a component that was not attached? */
+  private isTaken(id: string): boolean {
+    return this.dialIns.has(id) || this.local.has(id);
+  }
+
   private async request(event: Event, signal?: AbortSignal, timeoutMs?: number): Promise<Event> {
     const id = typeof event["id"] === "string" ? event["id"] : `a_${randomUUID()}`;
     return this.running().request({ ...event, id }, signal, timeoutMs);
@@ -318,11 +318,10 @@ export class ByteBot {
 
   private async close(reason: string): Promise<void> {
     this.closed.abort();
-    await Promise.all(this.sockets.map((server) => server.close()));
     await this.attachments.stop(reason);
     await this.hub.close();
-    // Components that dialled in have heard the Hub's last words by now.
-    await Promise.all(this.servers.map((server) => server.close()));
+    // Who has joined or dialled in has heard the Hub's last words by now.
+    await Promise.all([...this.sockets, ...this.servers].map((server) => server.close()));
   }
 
   private report(line: string): void {

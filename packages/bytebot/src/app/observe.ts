@@ -1,7 +1,6 @@
-import { startInproc } from "../sdk/ambient.ts";
 import { sync } from "../sdk/sync.ts";
-import { dialSocket, LateReceiver, type Receiver } from "../transport/index.ts";
 import type { Event } from "../wire/index.ts";
+import { join, type Place } from "./join.ts";
 
 export interface ObserveOptions {
   /** This scope and what is below it; absent: all. */
@@ -16,16 +15,14 @@ export interface ObserveOptions {
 }
 
 /**
- * Watches an app of another process as telemetry, over the socket it listens on; resolves when that app ends, or at the
- * signal. Rejects with BytebotError: `unavailable` where nothing listens there, or what the Hub refused.
+ * Watches an app of another process as telemetry, at the other end of `place`; resolves when that app ends, or at the
+ * signal. Rejects with BytebotError: what the Hub refused.
  */
 export async function observe(
-  path: string,
+  place: Place,
   { scope, types, since, follow = true, signal }: ObserveOptions,
   onEvent: (event: Event) => void,
 ): Promise<void> {
-  const early = new LateReceiver();
-  const link = await dialSocket(path)(early, signal);
   const main = async (): Promise<void> => {
     const scopes = scope === undefined ? undefined : [scope];
     const satellite = await sync({ kind: "telemetry", name: "observer", scopes, types, resume: since });
@@ -33,15 +30,9 @@ export async function observe(
     if (!follow) satellite.on("bb_live", () => satellite.close("it has seen what there is"));
     await satellite.start();
   };
-  const connect = (receiver: Receiver) => {
-    early.become(receiver);
-    return link;
-  };
   try {
-    await startInproc(main, { name: "the app", opts: {}, signal, connect });
+    await join(main, place, { signal });
   } catch (error) {
     if (!signal.aborted) throw error;
-  } finally {
-    await link.close("its reader left");
   }
 }

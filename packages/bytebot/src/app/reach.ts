@@ -69,6 +69,13 @@ function process(
   };
 }
 
+/** The `main` of a component that runs in this process, to start it elsewhere than in an app of its own. */
+export async function mainOf(ref: string, base: string): Promise<Main> {
+  const { entry } = await resolve(ref, { base });
+  if (entry.type === "inproc") return load(entry.module);
+  throw new BytebotError("invalid_params", `${ref} does not run in this process: its entry is of type ${entry.type}`);
+}
+
 async function load(module: string): Promise<Main> {
   let loaded: { main?: unknown };
   try {

@@ -66,6 +66,7 @@ export function toByteBot(app: App, options: ByteBotOptions): ByteBot {
   const hub = new ByteBot({
     base: app.base,
     policy: app.policy,
+    ...(app.input ? { input: app.input } : {}),
     ...(app.retention ? { retention: app.retention as NonNullable<ByteBotOptions["retention"]> } : {}),
     ...(app.recovery ? { recovery: app.recovery } : {}),
     ...options,

@@ -5,10 +5,18 @@ export interface Said {
   once?: string | undefined;
   json: boolean;
   scope?: string | undefined;
+  /** Without a terminal: approves what the policy asks about. */
+  yes?: boolean | undefined;
 }
 
 /** bb-chat, as the ui of an app. */
-export function chatUi({ once, json, scope }: Said, banner?: string): ByReference {
-  const given = Object.entries({ once, scope, banner }).filter(([, value]) => value !== undefined);
-  return { ref: "bb-chat", name: "chat", opts: { json, ...Object.fromEntries(given) } };
+export function chatUi(said: Said, banner?: string): ByReference {
+  return { ref: CHAT, name: "chat", opts: chatOpts({ ...said, banner }) };
+}
+
+export const CHAT = "bb-chat";
+
+/** Its options, without those that were not given. */
+export function chatOpts(opts: Said & { banner?: string | undefined; guest?: boolean }): Record<string, unknown> {
+  return Object.fromEntries(Object.entries(opts).filter(([, value]) => value !== undefined));
 }

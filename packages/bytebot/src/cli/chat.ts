@@ -3,11 +3,13 @@ import type { ByReference } from "../app/component.ts";
 import { BytebotError } from "../wire/index.ts";
 import { readApp, type App } from "../resolve/index.ts";
 import { findAppFile, toByteBot, type Loaded } from "./app.ts";
+import { appOptions } from "./apps.ts";
 import { chatUi } from "./chat-ui.ts";
 import { parse, toScopeOption, type Command } from "./command.ts";
 import { demoApp } from "./demo.ts";
 import { isBytebotError, tell, UsageError } from "./errors.ts";
 import { fileOf, fileOfFolder, keptOptions, openKept, openOwn, withKept, type Kept } from "./kept.ts";
+import { joinChat } from "./join.ts";
 import { listen } from "./listen.ts";
 import { live } from "./live.ts";
 import { prepareModel, type Prepared, type Wanted } from "./model.ts";
@@ -22,11 +24,16 @@ OPENAI_API_KEY or GOOGLE_GENERATIVE_AI_API_KEY, a local Ollama or llama-server, 
 and is downloaded once.
 With an app file (a bytebot.app.json, no module) its components are used, and the terminal is its ui.
 
+With --join or --hub no app is started: this is another screen on the conversation of one that runs.
+
 Without a terminal each line of stdin is one turn, and stdout has the answers.
 
   --once TEXT      one turn: prints the answer and ends
   --json           without a terminal: each event as a JSON line
+  --yes            without a terminal: approves the calls that the policy asks about, instead of declining them
   --scope SCOPE    the conversation (default: local)
+  --join           joins the newest app of yours that runs on this machine; --pid N or --socket PATH name another
+  --hub URL        joins the app that is served there (bytebot run --listen), with the token in BYTEBOT_TOKEN
   --provider NAME  embedded, anthropic, openai, google, amazon-bedrock, ollama, llama-server, lmstudio, vllm,
                    openai-compatible, or the npm package of an AI SDK provider
   --model NAME     of the provider; for embedded the path of a GGUF file, or hf:user/repo/file.gguf
@@ -44,6 +51,10 @@ const options = {
   once: { type: "string" },
   json: { type: "boolean" },
   scope: { type: "string" },
+  yes: { type: "boolean" },
+  join: { type: "boolean" },
+  hub: { type: "string" },
+  ...appOptions,
   provider: { type: "string" },
   model: { type: "string" },
   "base-url": { type: "string" },
@@ -58,10 +69,27 @@ export const command: Command = {
   help,
   async run(args) {
     const { values, positionals } = parse("chat", args, options, 1);
-    const { once, json = false, scope, provider, model, "base-url": base_url, "api-key-env": api_key_env } = values;
+    const {
+      once,
+      json = false,
+      scope,
+      yes,
+      provider,
+      model,
+      "base-url": base_url,
+      "api-key-env": api_key_env,
+    } = values;
     if (once?.trim() === "") throw new UsageError("chat", "--once needs the text to send");
     if (scope !== undefined) toScopeOption("chat", scope);
-    const said = { once, json, scope };
+    if (yes === true && once === undefined && process.stdin.isTTY && process.stdout.isTTY)
+      throw new UsageError("chat", "--yes is for --once and for pipes: at a terminal you are asked");
+    const said = { once, json, scope, yes };
+    const { hub, pid, socket } = values;
+    if (values.join === true || hub !== undefined || pid !== undefined || socket !== undefined) {
+      mustOnlyJoin(values, positionals);
+      await joinChat(said, { hub, pid, socket });
+      return 0;
+    }
     const keep = async (app: App | undefined): Promise<Kept> => {
       if (values.db !== undefined || values.memory || app) {
         const file = fileOf(app ?? { base: ".", log: "memory" }, values);
@@ -83,6 +111,18 @@ export const command: Command = {
     return (await live(demoApp(said))) === "done" ? 0 : 1;
   },
 };
+
+/** Whoever joins an app starts none: what would say how to is a mistake. */
+function mustOnlyJoin(values: Record<string, unknown>, positionals: readonly string[]): void {
+  const local = ["join", "pid", "socket"].some((name) => values[name] !== undefined);
+  if (local && values["hub"] !== undefined)
+    throw new UsageError("chat", "--hub names an app by its URL, and --join, --pid and --socket one on this machine");
+  const [named] = ["provider", "model", "base-url", "api-key-env", "db", "memory"].filter(
+    (name) => values[name] !== undefined,
+  );
+  const extra = positionals[0] ?? (named && `--${named}`);
+  if (extra !== undefined) throw new UsageError("chat", `${extra} is for an app that is started, and this joins one`);
+}
 
 /** The app of the file, or the default one; undefined where no model can be had, which has then been told. */
 async function appFor(

@@ -57,7 +57,9 @@ export async function openOwn(file: string): Promise<Kept> {
     await mkdir(dirname(file), { recursive: true, mode: 0o700 });
     return await openKept(file);
   } catch (error) {
-    report(`this conversation is kept in memory alone, and ends with it: ${BytebotError.from(error).message}`);
+    const { code, message } = BytebotError.from(error);
+    const other = code === "conflict" ? "; bytebot chat --join opens another screen on that one" : "";
+    report(`this conversation is kept in memory alone, and ends with it: ${message}${other}`);
     return {};
   }
 }

@@ -1,9 +1,9 @@
-import { observe, type ObserveOptions } from "../app/observe.ts";
-import { BytebotError, printable } from "../wire/index.ts";
+import { observe } from "../app/observe.ts";
+import { printable } from "../wire/index.ts";
+import { appOptions, dialMeant } from "./apps.ts";
 import { parse, toScopeOption, type Command } from "./command.ts";
-import { isBytebotError, UsageError } from "./errors.ts";
+import { UsageError } from "./errors.ts";
 import { printLine, unread } from "./output.ts";
-import { socketFolder, socketOf, sockets } from "./socket.ts";
 
 const help = `usage: bytebot tail [options]
 
@@ -25,8 +25,7 @@ const options = {
   type: { type: "string", multiple: true },
   since: { type: "string" },
   "no-follow": { type: "boolean" },
-  pid: { type: "string" },
-  socket: { type: "string" },
+  ...appOptions,
 } as const;
 
 export const command: Command = {
@@ -36,34 +35,11 @@ export const command: Command = {
     const { scope, since, pid, socket } = values;
     const types = values.type?.flatMap((list) => list.split(",")).filter((type) => type !== "");
     if (scope !== undefined) toScopeOption("tail", scope);
-    if (pid !== undefined && !/^\d+$/.test(pid)) throw new UsageError("tail", `--pid ${pid} is no process id`);
-    if (pid !== undefined && socket !== undefined) throw new UsageError("tail", "--pid and --socket name two apps");
     if (since !== undefined && since !== "start" && !since.includes(":"))
       throw new UsageError("tail", `--since ${JSON.stringify(since)} is neither start nor the cursor of an event`);
-    const wanted = { scope, types, since, follow: values["no-follow"] !== true };
-    const named = socket ?? (pid === undefined ? undefined : socketOf(Number(pid)));
-    await (named === undefined ? watchNewest(wanted) : watch(named, wanted));
+    const place = await dialMeant("tail", { pid, socket }, unread);
+    const wanted = { scope, types, since, follow: values["no-follow"] !== true, signal: unread };
+    await observe(place, wanted, (event) => printLine(printable(JSON.stringify(event))));
     return 0;
   },
 };
-
-type Wanted = Omit<ObserveOptions, "signal">;
-
-async function watchNewest(wanted: Wanted): Promise<void> {
-  for (const path of await sockets()) {
-    try {
-      return await watch(path, wanted);
-    } catch (error) {
-      // Left behind by an app that was killed: the next one may live.
-      if (!isBytebotError(error) || error.code !== "unavailable") throw error;
-    }
-  }
-  throw new BytebotError(
-    "unavailable",
-    `no running app has its socket in ${socketFolder()}: start one with bytebot run or bytebot chat`,
-  );
-}
-
-function watch(path: string, wanted: Wanted): Promise<void> {
-  return observe(path, { ...wanted, signal: unread }, (event) => printLine(printable(JSON.stringify(event))));
-}

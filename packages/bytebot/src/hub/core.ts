@@ -12,6 +12,7 @@ import type { Offer } from "./grants.ts";
 import type { Batch, ConnectionId, Effect, Plus } from "./effects.ts";
 import type { PolicyRule, Sync } from "../wire/index.ts";
 import type { Outcome } from "./tools/schema.ts";
+import type { InputRule } from "./turn/mode.ts";
 import { Toolbox } from "./tools/toolbox.ts";
 import type { Call, Checking, Connection, Conversation, Pending, Resume, Synced } from "./state.ts";
 
@@ -22,6 +23,8 @@ export interface CoreOptions {
   /** A random id with this prefix: `newId("l")` → `l_…`. */
   newId: (prefix: string) => string;
   policy: PolicyRule[];
+  /** The mode of input that names none. */
+  input: readonly InputRule[];
   /** Use the plain transcript where a context is configured but not there. */
   contextFallback: boolean;
   limits: CoreLimits;

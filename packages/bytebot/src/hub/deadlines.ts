@@ -18,7 +18,7 @@ export function timer(core: Core, key: string): void {
       return core.effect(undefined, { type: "close", to: subject, reason: error.message });
     }
     case "render":
-      return silent(core, subject, "the context");
+      return asks(core, subject) ? undefined : silent(core, subject, "the context");
     case "infer":
       return silent(core, subject, "the infer");
     case "call":
@@ -34,6 +34,15 @@ export function timer(core: Core, key: string): void {
     case "retry":
       return retry(core, subject);
   }
+}
+
+/** The context waits for a person: its time begins anew, and the question has its own deadline (rule TRN-3). */
+function asks(core: Core, request: string): boolean {
+  const pending = core.pending.get(request);
+  const open = [...(core.conversations.get(pending?.scope ?? "")?.questions.values() ?? [])];
+  if (!pending || !open.some(({ asker }) => asker.type === "context" && asker.connection === pending.to)) return false;
+  core.effect(pending.scope, { type: "timer", key: `render:${request}`, at: core.now + core.limits.renderMs });
+  return true;
 }
 
 /** A request was not answered: the turn ends, and whoever was asked is told to stop. */

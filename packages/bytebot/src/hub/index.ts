@@ -4,6 +4,7 @@ export type { Retention, Retentions } from "./cells/retention.ts";
 export type { Recovery } from "./recovery/loading.ts";
 export { defaultQuotas, type Quotas } from "./tenants/quotas.ts";
 export type { Budget, Price } from "./tenants/budget.ts";
+export type { InputRule } from "./turn/mode.ts";
 export { offer, type Offer } from "./grants.ts";
 export { Hub } from "./hub.ts";
 export type { Attached, Ended, HubOptions } from "./options.ts";

@@ -9,6 +9,7 @@ import { defaultLimits, type CoreLimits } from "./limits.ts";
 import type { Recovery } from "./recovery/loading.ts";
 import { defaultQuotas, type Quotas } from "./tenants/quotas.ts";
 import type { Clock } from "./timers.ts";
+import type { InputRule } from "./turn/mode.ts";
 
 export interface HubOptions {
   name: string;
@@ -21,6 +22,8 @@ export interface HubOptions {
   /** What becomes of turns that were cut off with the Hub before this one: default "resume" (rule REC-4). */
   recovery?: Recovery;
   policy?: PolicyRule[];
+  /** The mode of input that names none, by scopes: the last that matches counts; without one it waits its turn. */
+  input?: readonly InputRule[];
   contextFallback?: boolean;
   limits?: Partial<CoreLimits>;
   quotas?: Partial<Quotas>;
@@ -58,6 +61,7 @@ export function withDefaults(options: HubOptions): Omit<CoreOptions, "resumeAfte
     version: options.version,
     newId: options.newId ?? randomId,
     policy: options.policy ?? [],
+    input: options.input ?? [],
     contextFallback: options.contextFallback ?? false,
     limits: { ...defaultLimits, ...options.limits },
     quotas: { ...defaultQuotas, ...options.quotas },

@@ -35,13 +35,18 @@ export function seenBefore(core: Core, conversation: Conversation, connection: S
 
 /** Is it the same request? Of one that was not logged as it came nothing else is known than its id. */
 function sameAs(seen: Seen, event: Event): boolean {
-  if (seen.event) return JSON.stringify(seen.event) === JSON.stringify(event);
+  if (seen.event) return bodyOf(seen.event) === bodyOf(event);
   return seen.hash === undefined || seen.hash === hashOf(event);
 }
 
 /** Of a request as it was sent. */
 export function hashOf(event: Event): string {
-  return createHash("sha256").update(JSON.stringify(event)).digest("base64url").slice(0, 22);
+  return createHash("sha256").update(bodyOf(event)).digest("base64url").slice(0, 22);
+}
+
+/** All of it but its mode, which is in the log also where the app's rules decided it (rule INP-5). */
+function bodyOf(event: Event): string {
+  return JSON.stringify({ ...event, mode: undefined });
 }
 
 /** What the log says of a request that was seen before the Hub was restarted. */

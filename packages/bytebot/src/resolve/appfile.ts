@@ -1,6 +1,6 @@
 import { dirname, resolve as absolute } from "node:path";
 import { z } from "zod";
-import { BytebotError, kinds, PolicyRule, ScopePattern } from "../wire/index.ts";
+import { BytebotError, kinds, modes, PolicyRule, ScopePattern } from "../wire/index.ts";
 import { parseAs, readJson } from "./jsonfile.ts";
 import { EnvNames } from "./manifest.ts";
 import { nearest } from "./nearest.ts";
@@ -47,6 +47,20 @@ export const AppFile = known({
   policy: z
     .array(PolicyRule, { error: `a list of rules is needed, as in [{ "tool": "*", "decision": "ask" }]` })
     .describe("The last rule that matches a tool decides.")
+    .optional(),
+  input: z
+    .array(
+      known({
+        scope: ScopePattern.default("*"),
+        mode: z.enum(modes, { error: `"queue", "steer", "replace" or "refuse" is needed` }),
+      }),
+      {
+        error: `a list of rules is needed, as in [{ "scope": "*", "mode": "steer" }]`,
+      },
+    )
+    .describe(
+      "What becomes of input that comes while a turn runs and names no mode; the last rule that matches counts.",
+    )
     .optional(),
   listen: known({
     host: z.string({ error: `a host is needed, as in "127.0.0.1"` }).default("127.0.0.1"),
@@ -102,6 +116,7 @@ export interface App {
   infer: AppComponent[];
   attach: AppComponent[];
   policy: PolicyRule[];
+  input?: AppFile["input"];
   listen?: Listen;
   log?: string;
   retention?: AppFile["retention"];
@@ -117,6 +132,7 @@ export async function readApp(path: string): Promise<App> {
     infer = [],
     attach = [],
     policy = [],
+    input,
     listen,
     log,
     retention,
@@ -137,6 +153,7 @@ export async function readApp(path: string): Promise<App> {
   }
   if (ui) app.ui = asComponent(ui);
   if (context) app.context = asComponent(context);
+  if (input) app.input = input;
   if (listen) app.listen = listen;
   if (log) app.log = log;
   if (retention) app.retention = retention;

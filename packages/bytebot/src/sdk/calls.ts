@@ -1,10 +1,10 @@
 import { bytesOf, INLINE_BYTES, RESULT_BYTES, shorten, sizeOf } from "../wire/index.ts";
-import type { InputBlock, InputResult, Keep, RawBlock, ToolCallRequest } from "../wire/index.ts";
+import type { InputBlock, Keep, RawBlock, ToolCallRequest } from "../wire/index.ts";
 import type { Stop, Work } from "./answers.ts";
 import type { Connection } from "./connection.ts";
-import { newId } from "./outgoing.ts";
+import { inCall, pose } from "./questions.ts";
 import { failedAnswer } from "./serve.ts";
-import { isZod, jsonSchema, type Question, type Tool, type ToolCall } from "./tools.ts";
+import type { Answer, Question, Tool, ToolCall } from "./tools.ts";
 
 const MAX_PROGRESS = 16 * 1024;
 /** What a result holds beside its content, in bytes. */
@@ -15,7 +15,8 @@ export function callWork(connection: Connection, request: ToolCallRequest, key: 
   return {
     key,
     run: async (stop) => {
-      const output = await tool.run(request.input, new Call(connection, request.scope, key, stop));
+      const call = new Call(connection, request.scope, key, stop);
+      const output = await inCall(connection, call, () => tool.run(request.input, call));
       const content = await fit(output, connection, request.scope, stop);
       return { event_type: "bb_tool_call_result", call_id: key, success: true, status: "ok", content };
     },
@@ -51,19 +52,8 @@ class Call implements ToolCall {
     });
   }
 
-  async ask({ prompt, schema, options }: Question): Promise<{ outcome: InputResult["outcome"]; value: unknown }> {
-    const event = {
-      event_type: "bb_input_request",
-      id: newId("q"),
-      call_id: this.callId,
-      scope: this.scope,
-      prompt,
-      schema: schema && isZod(schema) ? jsonSchema(schema, "the question") : schema,
-      options,
-    };
-    // How long a person may take is the Hub's to say.
-    const answer = (await this.connection.request(event, { timeoutMs: Infinity, signal: this.signal })) as InputResult;
-    return { outcome: answer.outcome, value: answer.value };
+  async ask(question: Question): Promise<Answer> {
+    return pose(this.connection, { call_id: this.callId, scope: this.scope }, question, this.signal);
   }
 }
 

@@ -17,13 +17,14 @@ import { callWork } from "./calls.ts";
 import type { Connection } from "./connection.ts";
 import { newId } from "./outgoing.ts";
 import { announcesIncremental, Histories } from "./histories.ts";
+import { ask } from "./questions.ts";
 import type { RequestOptions } from "./requests.ts";
 import { resolveBlobs } from "./resolve.ts";
 import type { Context, Satellite, SendOptions } from "./satellite.ts";
 import { inScope, resolveScope } from "./scoped.ts";
 import { failedAnswer, handlerWork, inferWork, missingWork, renderWork, requestKey } from "./serve.ts";
 import type { AnyInfer, AnyRender } from "./serve.ts";
-import type { Tool } from "./tools.ts";
+import type { Answer, Question, Tool } from "./tools.ts";
 import { ToolSet } from "./toolset.ts";
 import type { BlobReading } from "./transfers.ts";
 
@@ -118,6 +119,10 @@ export class ConnectedSatellite implements Satellite {
 
   async interrupt(scope: string | null, reason?: string): Promise<Ack> {
     return this.acknowledged({ event_type: "interrupt", id: newId("i"), scope: resolveScope(scope), reason });
+  }
+
+  async ask(scope: string | null, question: Question): Promise<Answer> {
+    return ask(this.connection, scope, question);
   }
 
   async answer(question: InputStrict, outcome: "accepted" | "declined", value?: unknown): Promise<Ack> {

@@ -13,7 +13,7 @@ import type { InferChunk, InferRequest, InputStrict, Message, SyncAck } from "..
 import type { InferEnd, InferReply } from "./reply.ts";
 import type { RequestOptions } from "./requests.ts";
 import type { ResolveOptions } from "./resolve.ts";
-import type { Tool } from "./tools.ts";
+import type { Answer, Question, Tool } from "./tools.ts";
 import type { BlobReading, BlobSource, PutBlobOptions } from "./transfers.ts";
 
 /** `signal` aborts when the Hub cancels what the handler works on, or the connection closes. */
@@ -81,6 +81,11 @@ export interface Satellite extends AsyncDisposable {
   sendUserEvent(scope: string | null, content: string | Block[], options?: SendOptions): Promise<Ack>;
   /** Stops what runs in the scope and below. */
   interrupt(scope: string | null, reason?: string): Promise<Ack>;
+  /**
+   * Asks the person, within a tool's `run` about its call, elsewhere (kind "context") in the scope; meanwhile the deadline of
+   * the call, or of the render, stands still. Rejects when the call is cancelled.
+   */
+  ask(scope: string | null, question: Question): Promise<Answer>;
   answer(question: InputStrict, outcome: "accepted" | "declined", value?: unknown): Promise<Ack>;
   /**
    * Keeps bytes as a blob of the scope; the block it resolves with may stand in an input, a result, an answer there.

@@ -10,7 +10,7 @@ export interface ToolCall {
   /** Shown to people; `fraction` from 0 to 1. */
   progress(text: string, fraction?: number): void;
   /** Asks the person; the call's own deadline stands still meanwhile. Rejects when the call is cancelled. */
-  ask(question: Question): Promise<{ outcome: InputResult["outcome"]; value: unknown }>;
+  ask(question: Question): Promise<Answer>;
 }
 
 export interface Question {
@@ -18,6 +18,12 @@ export interface Question {
   /** Of the value: zod, or JSON Schema. */
   schema?: z.core.$ZodType | Record<string, unknown> | undefined;
   options?: string[] | undefined;
+}
+
+/** `value` only where it was accepted. */
+export interface Answer {
+  outcome: InputResult["outcome"];
+  value: unknown;
 }
 
 /**

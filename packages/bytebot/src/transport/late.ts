@@ -8,7 +8,10 @@ const MAX_HELD = 1000;
 export class LateReceiver implements Receiver {
   /** Resolves with the first event; never where none comes. */
   readonly first: Promise<Event>;
+  /** Resolves when the link has closed. */
+  readonly ended: Promise<undefined>;
   private readonly settleFirst: (event: Event) => void;
+  private readonly settleEnded: () => void;
   private receiver: Receiver | undefined;
   private held: ((receiver: Receiver) => void)[] = [];
   private why: string | undefined;
@@ -17,6 +20,9 @@ export class LateReceiver implements Receiver {
     const first = Promise.withResolvers<Event>();
     this.first = first.promise;
     this.settleFirst = first.resolve;
+    const ended = Promise.withResolvers<undefined>();
+    this.ended = ended.promise;
+    this.settleEnded = () => ended.resolve(undefined);
   }
 
   become(receiver: Receiver): void {
@@ -43,6 +49,7 @@ export class LateReceiver implements Receiver {
 
   closed(reason: string): void {
     this.why = reason;
+    this.settleEnded();
     this.receiver?.closed(reason);
   }
 }

@@ -213,3 +213,27 @@ test("what no schema may be at its place is refused when it is registered, or le
   await tools.send(toolResult(tools.last("bb_tool_call_request"), "x"));
   await world.end();
 });
+
+test("a context that asks in its render is not silent while the person thinks, and is when they have answered (TRN-3)", async () => {
+  const world = new World();
+  const infer = await world.join("infer");
+  const context = await world.join("context");
+  const ui = await world.join("ui");
+  for (const answers of [true, false]) {
+    await ui.send(message("go"));
+    await context.send(ask(`q_${String(answers)}`));
+    await world.pass(200_000);
+    assert.equal(context.all("bb_cancel").length, 0, "the person may take longer than a render");
+    await ui.send({ event_type: "input_reply", in_reply_to: ui.last("input_strict")["id"], outcome: "declined" });
+    if (answers) {
+      const { id } = context.last("bb_context_render_request");
+      await context.send({ event_type: "bb_context_render_result", in_reply_to: id, success: true });
+      await infer.send(inferResult(infer.last("bb_infer_request")));
+    } else await world.pass(30_000);
+  }
+  assert.deepEqual(
+    ui.all("infer_chunk").map(({ stop_reason }) => stop_reason),
+    ["end_turn", "error"],
+  );
+  await world.end();
+});

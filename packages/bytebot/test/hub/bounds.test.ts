@@ -16,6 +16,7 @@ test(
       resumeAfter: () => ({ order: 0, index: 0 }),
       policy: [],
       contextFallback: false,
+      input: [],
       limits: defaultLimits,
       quotas: defaultQuotas,
       budgets: {},

@@ -24,6 +24,7 @@ function asked(answer: number): Core {
     resumeAfter,
     policy: [],
     contextFallback: false,
+    input: [],
     ...bounds,
   });
   for (const [connection, kind] of Object.entries({ u: "ui", i: "infer", j: "infer" })) {

@@ -7,6 +7,7 @@ import {
   type Clock,
   type CoreLimits,
   type HubOptions,
+  type InputRule,
   type Offer,
   type Price,
   type Quotas,
@@ -115,6 +116,7 @@ export interface WorldOptions {
   budgets?: Record<string, Budget>;
   prices?: Record<string, Price>;
   policy?: PolicyRule[];
+  input?: InputRule[];
   contextFallback?: boolean;
   blobs?: BlobStore;
   /** Default: everything is kept, so that the whole log can be checked. */

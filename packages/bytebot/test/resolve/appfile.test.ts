@@ -13,6 +13,7 @@ test("an app file is read, however each component is spelled, with the folder it
       infer: [{ ref: "bb-infer", opts: {}, primary: true }, "./second"],
       attach: ["./ingest", { ref: "@acme/tools" }],
       policy: [{ tool: "ingest/*", scope: "*", decision: "ask" }],
+      input: [{ mode: "steer" }, { scope: "u_7f3a", mode: "queue" }],
       listen: { port: 8080 },
       log: "memory",
     },
@@ -25,6 +26,10 @@ test("an app file is read, however each component is spelled, with the folder it
     infer: [{ ref: "bb-infer", opts: {}, primary: true }, { ref: "./second" }],
     attach: [{ ref: "./ingest" }, { ref: "@acme/tools" }],
     policy: [{ tool: "ingest/*", scope: "*", decision: "ask" }],
+    input: [
+      { scope: "*", mode: "steer" },
+      { scope: "u_7f3a", mode: "queue" },
+    ],
     listen: { host: "127.0.0.1", port: 8080, tokens: [] },
     log: "memory",
   });
@@ -46,7 +51,12 @@ const refusals: [title: string, content: unknown, message: string][] = [
   [
     "a key that is near none",
     { components: [] },
-    `{file}: unknown key "components": known are ui, context, infer, attach, policy, listen, log, retention, recovery`,
+    `{file}: unknown key "components": known are ui, context, infer, attach, policy, input, listen, log, retention, recovery`,
+  ],
+  [
+    "a mode that is none",
+    { input: [{ scope: "*", mode: "later" }] },
+    `{file}: "input.0.mode": "queue", "steer", "replace" or "refuse" is needed`,
   ],
   [
     "a misspelt key of a component",

@@ -1,6 +1,6 @@
 import { Hub, type Clock, type HubOptions } from "../../src/hub/index.ts";
 import type { Recovery } from "../../src/hub/recovery/loading.ts";
-import { TENANTS } from "./tenants.ts";
+import { INPUT, TENANTS } from "./tenants.ts";
 import { HubLog } from "./hub-log.ts";
 import { limits } from "./limits.ts";
 import type { Random } from "./random.ts";
@@ -56,6 +56,7 @@ export class Life implements Clock {
       clock: this,
       limits: { ...limits, ...(hard ? { idle: hard.idle, returnMs: 5000 } : {}) },
       newId: (prefix) => `${prefix}_${ids.next().toString(36)}${ids.next().toString(36)}`,
+      input: INPUT,
       report: (line) => void (this.isDead || stage.reported(line)),
       ...(hard ? this.hardly(hard) : {}),
     });

@@ -189,6 +189,12 @@ export const recovery: readonly Sabotage[] = [
     replace: "    if (hasFailed && false) {",
   },
   {
+    name: "the log does not say how an input went (INP-5, REC-1)",
+    file: "hub/turn/input.ts",
+    find: "const went = mode === undefined ? {} : { mode };",
+    replace: "const went = {};",
+  },
+  {
     name: "an event does not wait until its conversation is read (REC-7)",
     file: "hub/recovery/loading.ts",
     find: "return connection !== undefined && mayTouch(connection, scope);",

@@ -157,6 +157,12 @@ const easy: readonly Sabotage[] = [
     replace: `if (asked.every((each) => each.state !== "done")) return;`,
   },
   {
+    name: "input that names no mode waits, whatever the rules say (INP-5)",
+    file: "hub/turn/mode.ts",
+    find: "return mode ?? rules.findLast((rule) => encloses(rule.scope, scope))?.mode;",
+    replace: "return mode;",
+  },
+  {
     name: "the queue is a stack (INP-3)",
     file: "hub/turn/input.ts",
     find: "} else queue.push(input);",

@@ -9,7 +9,10 @@ enableCompileCache(join(folder, "compiled"));
 const { run } = await import("../../src/sdk/index.ts");
 const { recorded, recordOf } = await import("./recorder.ts");
 const { scripts } = await import("./scripts/index.ts");
+const { cases } = await import("../cases/index.ts");
 
-const { main } = scripts.find((script) => script.name === name)!.cast.find((each) => each.name === role)!;
+const { main } = [...scripts, ...cases]
+  .find((script) => script.name === name)!
+  .cast.find((each) => each.name === role)!;
 const file = recordOf(folder, name, role);
 await run(recorded(role, main, (line) => appendFileSync(file, `${JSON.stringify(line)}\n`)));

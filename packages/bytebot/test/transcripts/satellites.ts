@@ -118,7 +118,8 @@ export function aborted(signal: AbortSignal): Promise<void> {
 /** What a person sees and does. Every wait ends with the connection, and the app ends that. */
 export class Person {
   readonly satellite: bb.Satellite;
-  private readonly came: bb.Event[] = [];
+  /** All that it was shown. */
+  readonly came: bb.Event[] = [];
   private next = 0;
   private wake: PromiseWithResolvers<void> | undefined;
 

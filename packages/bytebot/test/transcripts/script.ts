@@ -10,7 +10,7 @@ export interface Script {
   name: string;
   /** One sentence, for whoever looks for an example. */
   about: string;
-  app?: Pick<ByteBotOptions, "limits" | "policy" | "contextFallback">;
+  app?: Pick<ByteBotOptions, "limits" | "policy" | "contextFallback" | "input">;
   /** What the app may be told; absent: nothing. */
   reports?: RegExp;
   /** In the order in which they are connected. The last one leads: when it has left, the app stops. */
@@ -29,6 +29,10 @@ export interface Role {
   behind?: true;
   /** Comes when that one has left. */
   after?: string;
+  /** Comes when an event of this type has passed, whoever it is for. */
+  seen?: string;
+  /** What it may see; absent: all. */
+  scopes?: string[];
   /** Gets the last cursor of that one, which has left, as the option `cursor`. */
   resumes?: string;
 }

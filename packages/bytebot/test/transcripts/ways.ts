@@ -5,6 +5,7 @@ import { offer } from "../../src/hub/index.ts";
 import { dialHttp, serveHttp, startInproc, type Kind, type Main } from "../../src/sdk/index.ts";
 import { inprocPair, type Connect, type Link, type Receiver } from "../../src/transport/index.ts";
 import { HIGH_WATER } from "../../src/wire/index.ts";
+import type { Kept } from "../hub/restart.ts";
 import { recorded, recordOf, type Line } from "./recorder.ts";
 import type { Role, Script } from "./script.ts";
 
@@ -25,6 +26,8 @@ export type Way = (typeof ways)[number];
 export interface Recording {
   lines: Line[];
   log: Event[];
+  /** The same as entries: what a Hub that was killed then has left. */
+  kept: Kept[];
   /** All that the Hub saw and did, as its owner sees it. */
   trace: Event[];
   /** What the app was told: nothing, where all went well. */
@@ -48,6 +51,8 @@ class Stage implements AsyncDisposable {
   private readonly reports: string[] = [];
   /** Who has left, and whoever waits for it. */
   private readonly left = new Map<string, PromiseWithResolvers<Event>>();
+  /** Types of events that somebody waits for. */
+  private readonly passed = new Map<string, PromiseWithResolvers<void>>();
   private readonly over = new AbortController();
   private readonly ending: (() => Promise<unknown>)[] = [];
 
@@ -77,15 +82,17 @@ class Stage implements AsyncDisposable {
       const url = this.way.startsWith("HTTP, dialling in") ? await this.hub.serveHttp() : "";
       for (const role of this.script.cast) {
         if (role.after !== undefined) await this.hasLeft(role.after);
+        if (role.seen !== undefined) await this.hasSeen(role.seen);
         await this.connect(role, url, role.resumes === undefined ? {} : { cursor: await this.cursorOf(role.resumes) });
       }
       await this.hasLeft(this.script.cast.at(-1)!.name);
-      const log = await this.entries();
+      const kept = await this.kept();
+      const log = kept.flatMap(({ events }) => events);
       await this.hub.stop("the transcript is over");
       await watching;
       for (const { name } of this.way === "stdio" ? this.script.cast : [])
         this.lines.push(...(await this.linesOf(name)));
-      return { lines: this.lines, log, trace: this.trace, reports: this.reports };
+      return { lines: this.lines, log, kept, trace: this.trace, reports: this.reports };
     } finally {
       clearTimeout(late);
     }
@@ -99,18 +106,18 @@ class Stage implements AsyncDisposable {
 
   /** Resolves when it can work. */
   private async connect(role: Role, url: string, opts: Record<string, unknown>): Promise<void> {
-    const { name, kind, content = false } = role;
+    const { name, kind, content = false, scopes } = role;
     const main = recorded(name, role.main, (line) => this.lines.push(line));
     const grant = { controller: kind === "context", content };
     switch (this.way) {
       case "in-proc":
         if (role.behind) return this.connectBehind(name, kind, main);
-        await this.hub.attach({ name, kind, main, opts }, grant).ready;
+        await this.hub.attach({ name, kind, main, opts, scopes }, grant).ready;
         return;
       case "stdio": {
         const command = [process.execPath, join(import.meta.dirname, "play.ts"), this.folder, this.script.name, name];
         const entry = { type: "stdio" as const, command };
-        await this.hub.attach({ name, kind, entry, opts }, grant).ready;
+        await this.hub.attach({ name, kind, entry, opts, scopes }, grant).ready;
         return;
       }
       case "HTTP, dialled by the Hub": {
@@ -119,12 +126,12 @@ class Stage implements AsyncDisposable {
         const serving = await serveHttp(once, { opts, token: TOKEN });
         this.ending.push(() => serving.close());
         const entry = { type: "http" as const, stream: `${serving.url}/stream`, inbox: `${serving.url}/inbox` };
-        await this.hub.attach({ name, kind, entry, token: TOKEN }, grant).ready;
+        await this.hub.attach({ name, kind, entry, scopes, token: TOKEN }, grant).ready;
         return;
       }
       default: {
         const format = this.way === "HTTP, dialling in, as SSE" ? "sse" : "ndjson";
-        const token = this.hub.addToken({ name, kind, ...grant });
+        const token = this.hub.addToken({ name, kind, scopes, ...grant });
         const ready = this.sees((event) =>
           kind === "toolsource" ? event.event_type === "bb_tool_register_result" : event["component_id"] === name,
         );
@@ -168,8 +175,16 @@ class Stage implements AsyncDisposable {
   private async watch(): Promise<void> {
     for await (const event of this.hub.events()) {
       this.trace.push(event);
+      this.passed.get(event.event_type)?.resolve();
       if (event.event_type === "bb_bye") this.left.get(String(event["from"]))?.resolve(event);
     }
+  }
+
+  private async hasSeen(type: string): Promise<void> {
+    const passed = Promise.withResolvers<void>();
+    this.passed.set(type, passed);
+    if (this.trace.some(({ event_type }) => event_type === type)) passed.resolve();
+    await Promise.race([passed.promise, this.hasLeft(this.script.cast.at(-1)!.name)]);
   }
 
   private async hasLeft(name: string): Promise<void> {
@@ -204,13 +219,13 @@ class Stage implements AsyncDisposable {
   }
 
   /** What the log holds, each event with its place. */
-  private async entries(): Promise<Event[]> {
-    const events: Event[] = [];
+  private async kept(): Promise<Kept[]> {
+    const kept: Kept[] = [];
     for await (const entry of this.log.readAll(0, ["*"])) {
-      for (const [index, event] of entry.events.entries())
-        events.push({ ...event, seq: entry.pos * 256 + index, cursor: `${entry.cursor}.${index}` });
+      const place = (index: number) => ({ seq: entry.pos * 256 + index, cursor: `${entry.cursor}.${index}` });
+      kept.push({ ...entry, events: entry.events.map((event, index) => ({ ...event, ...place(index) })) });
     }
-    return events;
+    return kept;
   }
 }
 

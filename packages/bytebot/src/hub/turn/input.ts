@@ -11,12 +11,13 @@ import {
 import type { Core } from "../core.ts";
 import type { Effect } from "../effects.ts";
 import { mustFitTranscript } from "./fit.ts";
+import { modeOf, type Mode } from "./mode.ts";
 import { asker, forget, remember, seenBefore } from "../seen.ts";
 import { stopConversation } from "./stop.ts";
 import type { Call, Conversation, Input, Synced } from "../state.ts";
 import { start } from "./turn.ts";
 
-/** What a person sent: logged, acknowledged with its fate, echoed, and one turn at a time (rules INP-1 to INP-4). */
+/** What a person sent: logged, acknowledged with its fate, echoed, and one turn at a time (rules INP-1 to INP-5). */
 export function userEvent(core: Core, connection: Synced, event: UserEvent): void {
   const conversation = core.conversation(event.scope);
   mustFitTranscript(event.content);
@@ -27,8 +28,11 @@ export function userEvent(core: Core, connection: Synced, event: UserEvent): voi
     throw new BytebotError("invalid_params", "user_event has neither text nor content: blank text counts as none");
   }
   const id = event.id ?? core.newId("e");
-  const input: Input = { id, event: { ...event, id, from: connection.offer.componentId }, content };
-  accept(core, connection, conversation, input, event.mode ?? "queue", event.id);
+  const mode = modeOf(core.options.input, event);
+  // In the log stands what it went by: the rules of another day may be others.
+  const went = mode === undefined ? {} : { mode };
+  const input: Input = { id, event: { ...event, id, ...went, from: connection.offer.componentId }, content };
+  accept(core, connection, conversation, input, mode ?? "queue", event.id);
 }
 
 /** What was said: its blocks, or its text as one. */
@@ -76,8 +80,6 @@ function callOf(core: Core, connection: Synced, event: TurnRequest): Call {
   if (pending?.to === connection.id && call && below) return call;
   throw new BytebotError("forbidden", "a tool asks for a turn within its call, in a scope <its own>/~name");
 }
-
-type Mode = NonNullable<UserEvent["mode"]>;
 
 function accept(
   core: Core,
