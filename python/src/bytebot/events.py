@@ -171,7 +171,16 @@ Error = TypedDict(
 )
 
 PolicyRule = TypedDict(
-    "PolicyRule", {"tool": "str", "scope": "NotRequired[str]", "decision": "Literal['allow', 'ask', 'deny']"}
+    "PolicyRule",
+    {
+        "tool": "str",
+        "component": "NotRequired[str]",
+        "scope": "NotRequired[str]",
+        "input": "NotRequired[dict[str, Any]]",
+        "decision": "Literal['allow', 'ask', 'deny']",
+        "approvers": "NotRequired[list[str]]",
+        "remember_ms": "NotRequired[int]",
+    },
 )
 
 ComponentInfo = TypedDict(
@@ -241,6 +250,7 @@ SyncAck = TypedDict(
         "input_capable": "bool",
         "primary": "bool",
         "controller": "bool",
+        "principal": "NotRequired[str]",
         "limits": "SyncAckLimits",
         "hub": "SyncAckHub",
     },
@@ -372,6 +382,7 @@ UserEvent = TypedDict(
         "text": "NotRequired[str]",
         "content": "NotRequired[list[InputBlock]]",
         "mode": "NotRequired[Literal['queue', 'steer', 'replace', 'refuse']]",
+        "principal": "NotRequired[str]",
     },
 )
 
@@ -389,6 +400,7 @@ Interrupt = TypedDict(
         "observed": "NotRequired[bool]",
         "_meta": "NotRequired[dict[str, Any]]",
         "reason": "NotRequired[str]",
+        "principal": "NotRequired[str]",
     },
 )
 
@@ -450,7 +462,16 @@ InputResult = TypedDict(
     },
 )
 
-InputStrictApproval = TypedDict("InputStrictApproval", {"name": "str", "input": "Any", "tool_hash": "str"})
+InputStrictApproval = TypedDict(
+    "InputStrictApproval",
+    {
+        "name": "str",
+        "input": "Any",
+        "tool_hash": "str",
+        "approvers": "NotRequired[list[str]]",
+        "remember_ms": "NotRequired[float]",
+    },
+)
 
 InputStrict = TypedDict(
     "InputStrict",
@@ -490,6 +511,8 @@ InputReply = TypedDict(
         "_meta": "NotRequired[dict[str, Any]]",
         "outcome": "str",
         "value": "NotRequired[Any]",
+        "expires_at": "NotRequired[float]",
+        "principal": "NotRequired[str]",
     },
 )
 
@@ -508,6 +531,9 @@ InputResolved = TypedDict(
         "_meta": "NotRequired[dict[str, Any]]",
         "outcome": "Literal['accepted', 'declined', 'cancelled', 'expired']",
         "by": "NotRequired[str]",
+        "principal": "NotRequired[str]",
+        "choice": "NotRequired[str]",
+        "expires_at": "NotRequired[float]",
     },
 )
 
@@ -852,6 +878,7 @@ TurnRequest = TypedDict(
         "_meta": "NotRequired[dict[str, Any]]",
         "call_id": "NotRequired[str]",
         "content": "str | list[InputBlock]",
+        "principal": "NotRequired[str]",
     },
 )
 
@@ -968,6 +995,8 @@ ToolCallRequest = TypedDict(
         "input": "Any",
         "loop_id": "NotRequired[str]",
         "deadline_ts": "NotRequired[float]",
+        "principal": "NotRequired[str]",
+        "approved_by": "NotRequired[str]",
     },
 )
 
@@ -1031,6 +1060,8 @@ ToolCallShown = TypedDict(
         "name": "str",
         "input": "Any",
         "loop_id": "NotRequired[str]",
+        "principal": "NotRequired[str]",
+        "approved_by": "NotRequired[str]",
     },
 )
 

@@ -74,6 +74,7 @@ export function sync(core: Core, connection: New, event: Sync): void {
     input_capable: grant.inputCapable,
     primary: grant.primary,
     controller: grant.controller,
+    ...(grant.principal === undefined ? {} : { principal: grant.principal }),
     limits: { ...limits, blob_bytes: core.limits.blobBytes },
     hub: { name: core.options.name, version: core.options.version },
   });

@@ -17,6 +17,10 @@ export interface Offer {
   content: boolean;
   /** Its tools ask before they run until a policy says otherwise: what was reached by URL or slug. */
   askFirst: boolean;
+  /** Who its person is; undefined: nobody in particular (rule PRN-2). */
+  principal: string | undefined;
+  /** It serves several people, and says itself who they are. */
+  vouches: boolean;
 }
 
 /** What a synced connection may do. */
@@ -30,6 +34,8 @@ export interface Grant {
   owner: boolean;
   content: boolean;
   askFirst: boolean;
+  principal: string | undefined;
+  vouches: boolean;
   capabilities: Readonly<Record<string, unknown>>;
 }
 
@@ -42,6 +48,8 @@ export function offer(fields: Partial<Offer> & { componentId: string; name: stri
     owner: false,
     content: false,
     askFirst: false,
+    principal: undefined,
+    vouches: false,
     ...fields,
   };
 }
@@ -65,6 +73,8 @@ export function narrow(
     owner,
     content: from.content,
     askFirst: from.askFirst,
+    principal: from.principal,
+    vouches: from.vouches,
     capabilities: sync.capabilities ?? {},
   };
 }

@@ -25,6 +25,8 @@ import { goOn } from "./go-on.ts";
 import { interrupt, turnRequest, userEvent } from "./turn/input.ts";
 import { arrive, joined } from "./readers/join.ts";
 import { timer } from "./deadlines.ts";
+import { Policy } from "./tools/policy.ts";
+import { withPrincipal } from "./principals.ts";
 import * as questions from "./tools/questions.ts";
 import { restore, resumeWithin, unload } from "./recovery/resume.ts";
 import * as replies from "./tools/replies.ts";
@@ -172,7 +174,7 @@ function route(core: Core, connection: Synced, sent: Event): void {
       unusable(core, connection, sent, BytebotError.from(error));
     throw error;
   }
-  const event = unstamped(sent);
+  const event = withPrincipal(connection, unstamped(sent));
   mustHaveRate(core, connection, event);
   const scope = event["scope"];
   if (scope !== undefined && !isScope(scope))
@@ -307,7 +309,7 @@ function deliver(core: Core, connection: Synced, event: Event): void {
     case "bb_turn_request":
       return turnRequest(core, connection, typed("bb_turn_request", event));
     case "bb_policy":
-      core.policy = typed("bb_policy", event).rules;
+      core.policy = new Policy(typed("bb_policy", event).rules);
       return core.send(undefined, connection.id, {
         event_type: "bb_policy_result",
         in_reply_to: String(event["id"]),
