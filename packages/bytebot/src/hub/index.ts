@@ -8,3 +8,4 @@ export { offer, type Offer } from "./grants.ts";
 export { Hub } from "./hub.ts";
 export type { Attached, Ended, HubOptions } from "./options.ts";
 export { systemClock, type Clock } from "./timers.ts";
+export { textOf } from "./tools/arguments.ts";

@@ -2,7 +2,7 @@ import { z } from "zod";
 import { ScopePattern } from "./envelope.ts";
 
 /** Characters of a pattern, and of a value that patterns are compared with. */
-const MAX_PATTERN = 1024;
+export const MAX_PATTERN = 1024;
 /** A year. */
 const MAX_REMEMBER_MS = 365 * 24 * 3_600_000;
 const MAX_CONDITIONS = 16;

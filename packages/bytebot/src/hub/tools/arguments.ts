@@ -51,6 +51,12 @@ export class Arguments {
   }
 }
 
+/** All of the arguments as a pattern sees them; undefined where they are too long for that. */
+export function textOf(input: unknown): string | undefined {
+  const text = new Arguments(input).textAt({ number: 0, path: [] });
+  return text === TOO_LONG ? undefined : text;
+}
+
 function valueAt(input: unknown, path: readonly string[]): unknown {
   let value = input;
   for (const segment of path) {
