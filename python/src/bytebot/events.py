@@ -1328,6 +1328,89 @@ ComponentsResult = TypedDict(
     },
 )
 
+TokenGrant = TypedDict(
+    "TokenGrant",
+    {
+        "name": "NotRequired[str]",
+        "kind": "NotRequired[Literal['ui', 'context', 'infer', 'toolsource', 'telemetry']]",
+        "scopes": "NotRequired[list[str]]",
+        "principal": "NotRequired[str]",
+        "vouches": "NotRequired[bool]",
+        "primary": "NotRequired[bool]",
+        "controller": "NotRequired[bool]",
+        "input_capable": "NotRequired[bool]",
+        "content": "NotRequired[bool]",
+    },
+)
+
+Token = TypedDict(
+    "Token",
+    {
+        "event_type": "Literal['bb_token']",
+        "id": "str",
+        "in_reply_to": "NotRequired[str]",
+        "scope": "NotRequired[str]",
+        "seq": "NotRequired[int]",
+        "cursor": "NotRequired[str]",
+        "ts": "NotRequired[float]",
+        "from": "NotRequired[str]",
+        "observed": "NotRequired[bool]",
+        "_meta": "NotRequired[dict[str, Any]]",
+        "action": "Literal['mint', 'list', 'revoke']",
+        "grant": "NotRequired[TokenGrant]",
+        "expires_ms": "NotRequired[int]",
+        "token_id": "NotRequired[str]",
+    },
+)
+
+TokenResultTokensItemGrant = TypedDict(
+    "TokenResultTokensItemGrant",
+    {
+        "name": "NotRequired[str]",
+        "kind": "NotRequired[Literal['ui', 'context', 'infer', 'toolsource', 'telemetry']]",
+        "scopes": "NotRequired[list[str]]",
+        "principal": "NotRequired[str]",
+        "vouches": "NotRequired[bool]",
+        "primary": "NotRequired[bool]",
+        "controller": "NotRequired[bool]",
+        "input_capable": "NotRequired[bool]",
+        "content": "NotRequired[bool]",
+    },
+)
+
+TokenResultTokensItem = TypedDict(
+    "TokenResultTokensItem",
+    {
+        "token_id": "str",
+        "grant": "TokenResultTokensItemGrant",
+        "made_by": "str",
+        "made_at": "float",
+        "expires_at": "NotRequired[float]",
+    },
+)
+
+TokenResult = TypedDict(
+    "TokenResult",
+    {
+        "event_type": "Literal['bb_token_result']",
+        "id": "NotRequired[str]",
+        "in_reply_to": "str",
+        "scope": "NotRequired[str]",
+        "seq": "NotRequired[int]",
+        "cursor": "NotRequired[str]",
+        "ts": "NotRequired[float]",
+        "from": "NotRequired[str]",
+        "observed": "NotRequired[bool]",
+        "_meta": "NotRequired[dict[str, Any]]",
+        "success": "bool",
+        "error": "NotRequired[Error]",
+        "token": "NotRequired[str]",
+        "token_id": "NotRequired[str]",
+        "expires_at": "NotRequired[float]",
+        "tokens": "NotRequired[list[TokenResultTokensItem]]",
+    },
+)
+
 EventType: TypeAlias = Literal[
     "bb_sync",
     "bb_sync_ack",
@@ -1374,4 +1457,6 @@ EventType: TypeAlias = Literal[
     "bb_policy_result",
     "bb_components",
     "bb_components_result",
+    "bb_token",
+    "bb_token_result",
 ]

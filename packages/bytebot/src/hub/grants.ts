@@ -36,6 +36,8 @@ export interface Grant {
   askFirst: boolean;
   principal: string | undefined;
   vouches: boolean;
+  /** The controller's role was offered to it, whoever holds it now; or it is the owner: it may make tokens (rule TOK-1). */
+  mayMint: boolean;
   capabilities: Readonly<Record<string, unknown>>;
 }
 
@@ -63,20 +65,27 @@ export function narrow(
 ): Grant {
   const mayControl = sync.kind === "ui" || sync.kind === "context";
   const owner = from.owner && sync.owner === true;
+  const wouldControl = mayControl && !owner && from.controller && sync.controller !== false;
   return {
     kind: sync.kind,
     scopes,
     types: sync.types && new Set(sync.types),
     primary: from.primary && sync.primary !== false && !taken.primary,
-    controller: mayControl && !owner && from.controller && sync.controller !== false && !taken.controller,
+    controller: wouldControl && !taken.controller,
     inputCapable: sync.kind === "ui" && from.inputCapable && sync.input_capable !== false,
     owner,
     content: from.content,
     askFirst: from.askFirst,
     principal: from.principal,
     vouches: from.vouches,
+    mayMint: wouldControl || owner,
     capabilities: sync.capabilities ?? {},
   };
+}
+
+/** May it send, and be sent, this type of the controller's? Tokens need the role alone, which only one can hold. */
+export function isController({ controller, owner, mayMint }: Grant, type: string): boolean {
+  return controller || owner || (mayMint && (type === "bb_token" || type === "bb_token_result"));
 }
 
 /**

@@ -19,7 +19,7 @@ import * as calls from "./tools/calls.ts";
 import * as connections from "./connections.ts";
 import type { Core } from "./core.ts";
 import type { Batch, ConnectionId } from "./effects.ts";
-import { mayTouch } from "./grants.ts";
+import { isController, mayTouch } from "./grants.ts";
 import { giveUp } from "./cells/given-up.ts";
 import { goOn } from "./go-on.ts";
 import { interrupt, turnRequest, userEvent } from "./turn/input.ts";
@@ -160,7 +160,7 @@ function route(core: Core, connection: Synced, sent: Event): void {
   if (!isKnown(type) && type.startsWith("bb_")) validate(sent);
   if (type === "bb_sync")
     throw new BytebotError("conflict", "bb_sync came twice: it is the first event of a connection");
-  const permission = maySend(grant.kind, grant.controller || grant.owner, type);
+  const permission = maySend(grant.kind, isController(grant, type), type);
   if (permission !== "allowed") throw notAllowed(permission, grant.kind, type);
   if (OF_THE_APP.has(type) && !grant.scopes.includes("*"))
     throw new BytebotError(
@@ -228,6 +228,7 @@ const SEEN_COMING = new Set([
   "bb_detach",
   "bb_policy",
   "bb_components",
+  "bb_token",
 ]);
 
 /** These concern every tenant, so that a controller of some scopes may not send them (rule CON-12). */
@@ -319,6 +320,7 @@ function deliver(core: Core, connection: Synced, event: Event): void {
       return core.send(undefined, connection.id, components(core, String(event["id"])));
     case "bb_attach":
     case "bb_detach":
+    case "bb_token":
       return core.effect(undefined, { type: "control", to: connection.id, event });
     case "bb_history_request":
       return core.effect(String(event["scope"]), { type: "history", to: connection.id, event });
