@@ -3,7 +3,7 @@ import { BytebotError, type Event, type Token, type TokenInfo } from "../wire/in
 import type { Credential } from "./credentials.ts";
 import { grantFrom } from "./minting.ts";
 import { TokenFile } from "./token-file.ts";
-import type { Minted, Tokens } from "./tokens.ts";
+import { OWNER, type Minted, type Tokens } from "./tokens.ts";
 
 /** The longest wait that a timer takes. */
 const MAX_WAIT_MS = 24 * 3_600_000;
@@ -52,7 +52,7 @@ export class Mint {
     if (!found) throw new BytebotError("not_found", `no token "${event.token_id ?? ""}": "list" has those there are`);
     await this.end(this.options.tokens.revoke(found.id), "its token was revoked");
     await this.save();
-    this.options.report(`token ${found.id} (${nameOf(found.minted)}) was revoked by ${asker.componentId}`);
+    this.options.report(`token ${found.id} (${nameOf(found.minted)}) was revoked by ${makerOf(asker)}`);
     return { ...result, token_id: found.id };
   }
 
@@ -70,7 +70,7 @@ export class Mint {
     const until = Math.min(madeAt + (expires_ms ?? Infinity), tokens.until(parent));
     const expires = until === Infinity ? {} : { expiresAt: until };
     const from = parent === undefined ? {} : { parent };
-    const { token, id } = tokens.mint({ grant, madeBy: asker.componentId, madeAt, ...expires, ...from });
+    const { token, id } = tokens.mint({ grant, madeBy: makerOf(asker), madeAt, ...expires, ...from });
     try {
       await this.save();
     } catch (error) {
@@ -78,7 +78,7 @@ export class Mint {
       throw error;
     }
     await this.sweep();
-    report(`token ${id} (${grant.name ?? "any name"}) was made by ${asker.componentId}`);
+    report(`token ${id} (${grant.name ?? "any name"}) was made by ${makerOf(asker)}`);
     return { token, token_id: id, ...(until === Infinity ? {} : { expires_at: until }) };
   }
 
@@ -124,6 +124,11 @@ export class Mint {
   private async save(): Promise<void> {
     await this.file?.write(() => this.options.tokens.minted().map(({ minted }) => minted));
   }
+}
+
+/** The app's own, whichever way it asks. */
+function makerOf({ componentId, grant }: Controller): string {
+  return grant.owner ? OWNER : componentId;
 }
 
 function toInfo(token_id: string, { grant, madeBy, madeAt, expiresAt }: Minted): TokenInfo {

@@ -3,7 +3,9 @@ import type { Credential, Grant } from "./credentials.ts";
 import { toAppGrant } from "./minting.ts";
 import { digest, secret } from "./secret.ts";
 
-/** Tokens that were minted: of all makers, and of one. */
+/** What made them, where that was the app itself: no component has this id. */
+export const OWNER = "app";
+/** Tokens that were minted: of all makers, and of one that is not the app itself. */
 const MAX_MINTED = 10_000;
 const MAX_OF_ONE = 1000;
 /** Tokens that were made by tokens that were made by tokens. */
@@ -49,10 +51,10 @@ export class Tokens {
   mint(fields: Omit<Minted, "digest">): { token: string; id: string } {
     const all = this.minted();
     const { madeBy, parent } = fields;
-    const same = all.filter(
-      ({ minted }) => minted.parent === parent && (parent !== undefined || minted.madeBy === madeBy),
+    const same = all.filter(({ minted }) =>
+      parent === undefined ? minted.madeBy === madeBy && madeBy !== OWNER : minted.parent === parent,
     );
-    if (all.length >= MAX_MINTED || same.length >= MAX_OF_ONE || this.depthOf(parent) > MAX_DEPTH)
+    if (all.length >= MAX_MINTED || same.length >= MAX_OF_ONE || this.depthOf(parent) >= MAX_DEPTH)
       throw new BytebotError("overloaded", "there are too many tokens: revoke those that are of no more use");
     const token = secret();
     return { token, id: this.keep({ ...fields, digest: digest(token) }) };

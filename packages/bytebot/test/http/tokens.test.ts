@@ -222,7 +222,11 @@ suite("tokens of an app whose log is on disk", () => {
       await before.hub.stop();
       const starts = async (): Promise<void> => {
         const hub = await ByteBot.open({ file, report: () => undefined });
-        await hub.start().finally(() => hub.stop());
+        try {
+          await hub.start();
+        } finally {
+          await hub.stop();
+        }
       };
       if (process.platform !== "win32") {
         await chmod(`${file}-tokens`, 0o620);

@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
-import { Policy } from "../../src/hub/tools/policy.ts";
+import { isWithin, Policy } from "../../src/hub/tools/policy.ts";
 import type { Tool } from "../../src/hub/state.ts";
 import { toSchema } from "../../src/hub/tools/schema.ts";
-import type { PolicyRule } from "../../src/wire/index.ts";
+import { encloses, type PolicyRule } from "../../src/wire/index.ts";
 import { Glob } from "../../src/hub/tools/glob.ts";
 import { inferResult, message, register, toolChunks, toolResult, World } from "./world.ts";
 
@@ -101,6 +101,17 @@ test("of any rules the last that matches decides, by names and by patterns alike
       assert.equal(decide(rules, {}), last?.decision ?? "allow");
     }),
     { numRuns: 2000 },
+  );
+});
+
+test("a rule of a scope is about what that encloses, and nothing that looks alike (POL-1, SCP-5)", () => {
+  const part = fc.constantFrom("u", "u2", "v", "~a", "U", "u_");
+  const scope = fc.array(part, { minLength: 1, maxLength: 4 }).map((parts) => parts.join("/"));
+  fc.assert(
+    fc.property(fc.oneof(scope, fc.constant("*")), scope, (outer, inner) =>
+      assert.equal(isWithin(outer, inner), encloses(outer, inner)),
+    ),
+    { numRuns: 3000 },
   );
 });
 

@@ -1,8 +1,10 @@
-import { BytebotError, encloses, PolicyRule, toPath, whyUnusable } from "../../wire/index.ts";
+import { BytebotError, PolicyRule, toPath, whyUnusable } from "../../wire/index.ts";
 import type { Tool } from "../state.ts";
 import { Arguments, TOO_LONG, type Place } from "./arguments.ts";
 import { Glob } from "./glob.ts";
 import { idOf } from "./tools.ts";
+
+const SLASH = "/".charCodeAt(0);
 
 export type Decision = PolicyRule["decision"];
 
@@ -98,9 +100,10 @@ export class Policy {
   }
 }
 
-/** Most scopes of rules are others: what encloses a scope is how it begins. */
-function isWithin(outer: string, scope: string): boolean {
-  return outer === "*" || (scope.startsWith(outer) && encloses(outer, scope));
+/** As `encloses`, for many rules: both are scopes, so that what encloses one is how it begins. */
+export function isWithin(outer: string, scope: string): boolean {
+  if (outer === "*") return true;
+  return scope.startsWith(outer) && (scope.length === outer.length || scope.charCodeAt(outer.length) === SLASH);
 }
 
 type Outcome = "yes" | "no" | "perhaps";
