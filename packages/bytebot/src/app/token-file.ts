@@ -1,4 +1,5 @@
 import { open, readFile, rename, stat } from "node:fs/promises";
+import { dirname } from "node:path";
 import { z } from "zod";
 import { BytebotError, TokenGrant } from "../wire/index.ts";
 import type { Minted } from "./tokens.ts";
@@ -79,5 +80,13 @@ export class TokenFile {
       await file.close();
     }
     await rename(draft, this.path);
+    // The new name is durable with its folder, where that can be opened.
+    if (process.platform === "win32") return;
+    const folder = await open(dirname(this.path), "r");
+    try {
+      await folder.sync();
+    } finally {
+      await folder.close();
+    }
   }
 }

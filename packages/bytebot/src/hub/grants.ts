@@ -64,7 +64,7 @@ export function narrow(
   taken: { primary: boolean; controller: boolean },
 ): Grant {
   const mayControl = sync.kind === "ui" || sync.kind === "context";
-  const owner = from.owner && sync.owner === true;
+  const owner = from.owner && sync.owner === true && sync.kind === "ui";
   const wouldControl = mayControl && !owner && from.controller && sync.controller !== false;
   return {
     kind: sync.kind,
