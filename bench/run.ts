@@ -14,6 +14,7 @@ import { manyHttp } from "./many-http.ts";
 import type { Measure } from "./measure.ts";
 import { questions } from "./questions.ts";
 import { queue } from "./queue.ts";
+import { policy } from "./policy.ts";
 import { relay } from "./relay.ts";
 import { relayHttp } from "./relay-http.ts";
 import { reopen, reopenTold } from "./reopen.ts";
@@ -48,6 +49,7 @@ const MEASURES: Record<string, Measure> = {
   replay,
   questions,
   queue,
+  policy,
 };
 const DEADLINE_MS = 60_000; // one run of one contender; minutes above what a slow machine needs
 

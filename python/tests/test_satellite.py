@@ -165,6 +165,23 @@ async def test_interrupts_and_answers_are_acknowledged_and_a_refused_answer_says
             await answered
 
 
+async def test_a_satellite_that_serves_several_people_says_whose_each_event_is() -> None:
+    async with synced("ui") as (peer, ctrl, _):
+        for done, type in (
+            (ctrl.send_user_event("u_1", "hi", principal="kim"), "user_event"),
+            (ctrl.interrupt("u_1", principal="kim"), "interrupt"),
+            (
+                ctrl.answer({"id": "q1", "scope": "u_1"}, "accepted", "once", principal="kim", expires_at=5),
+                "input_reply",
+            ),
+        ):
+            waiting = asyncio.create_task(done)
+            event = await peer.next(type)
+            assert (event.principal, event.get("expires_at")) == ("kim", 5 if type == "input_reply" else None)
+            peer.send({"event_type": "bb_ack", "in_reply_to": event.id})
+            await waiting
+
+
 async def test_a_request_is_answered_by_its_id_past_its_acknowledgement_or_fails_by_deadline_or_abort() -> None:
     async with synced("ui") as (peer, ctrl, _):
         one = asyncio.create_task(ctrl.request({"event_type": "bb_components", "id": "r1"}))

@@ -22,4 +22,13 @@ export type {
   SqliteOptions,
   StoredBlob,
 } from "./log/index.ts";
-export { BytebotError, type ErrorCode, type Event, type EventOf, type PolicyRule } from "./wire/index.ts";
+export type { MintedToken } from "./app/tokens.ts";
+export {
+  BytebotError,
+  type ErrorCode,
+  type Event,
+  type EventOf,
+  type PolicyRule,
+  type TokenGrant,
+  type TokenInfo,
+} from "./wire/index.ts";

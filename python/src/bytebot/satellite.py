@@ -157,22 +157,41 @@ class Satellite:
         *,
         id: str | None = None,
         mode: str | None = None,
+        principal: str | None = None,
     ) -> Event:
-        """Returns when the input is durable; `fate` says what became of it. `id` is the idempotency key."""
+        """Returns when the input is durable; `fate` says what became of it. `id` is the idempotency key.
+
+        `principal`: who says it, where this satellite serves several people and the app lets it vouch for them.
+        """
         said: dict[str, Any] = {"text": content} if isinstance(content, str) else {"content": list(content)}
         event = {"event_type": "user_event", "type": "message", "id": id or new_id("u"), "scope": resolve_scope(scope)}
-        return await self._connection.request({**event, **said, **({"mode": mode} if mode else {})})
+        more = {"mode": mode} if mode else {}
+        return await self._connection.request({**event, **said, **more, **_by(principal)})
 
-    async def interrupt(self, scope: str | None = None, reason: str | None = None) -> Event:
+    async def interrupt(
+        self, scope: str | None = None, reason: str | None = None, *, principal: str | None = None
+    ) -> Event:
         """Stops what runs in the scope and below."""
         why = {} if reason is None else {"reason": reason}
         event = {"event_type": "interrupt", "id": new_id("i"), "scope": resolve_scope(scope)}
-        return await self._connection.request({**event, **why})
+        return await self._connection.request({**event, **why, **_by(principal)})
 
-    async def answer(self, question: Mapping[str, Any], outcome: str, value: Any = None) -> Event:
-        """Answers an `input_strict`; `outcome` is "accepted" or "declined"."""
+    async def answer(
+        self,
+        question: Mapping[str, Any],
+        outcome: str,
+        value: Any = None,
+        *,
+        principal: str | None = None,
+        expires_at: float | None = None,
+    ) -> Event:
+        """Answers an `input_strict`; `outcome` is "accepted" or "declined".
+
+        `expires_at`: until when an approval binds at most, in milliseconds since 1970.
+        """
         event: dict[str, Any] = {"event_type": "input_reply", "id": new_id("a"), "in_reply_to": question["id"]}
-        event |= {"scope": question["scope"], "outcome": outcome}
+        event |= {"scope": question["scope"], "outcome": outcome, **_by(principal)}
+        event |= {} if expires_at is None else {"expires_at": expires_at}
         return await self._connection.request(event if value is None else {**event, "value": value})
 
     async def ask(
@@ -336,6 +355,10 @@ class Satellite:
 
 async def _awaited(result: Awaitable[Any]) -> Any:
     return await result
+
+
+def _by(principal: str | None) -> dict[str, str]:
+    return {} if principal is None else {"principal": principal}
 
 
 def _failed(event: Event, error: Exception) -> None:

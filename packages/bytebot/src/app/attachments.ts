@@ -128,9 +128,9 @@ export class Attachments {
     }
   }
 
-  private async open({ reached, options, settle }: Opening): Promise<void> {
+  private async open({ reached, options, settle, publicOnly }: Opening): Promise<void> {
     const { hub, report } = this.options;
-    const grant = this.grant(reached, options);
+    const grant = this.grant(reached, options, publicOnly);
     if (reached.kind === "context") hub.expectContext(grant.componentId, grant.scopes ?? ["*"]);
     const attachment = new Attachment(hub, reached, grant, report);
     this.attachments.set(attachment.id, attachment);
@@ -139,7 +139,11 @@ export class Attachments {
     await attachment.ready;
   }
 
-  private grant(reached: Reached, options: AttachOptions): Partial<Offer> & { componentId: string } {
+  private grant(
+    reached: Reached,
+    options: AttachOptions,
+    publicOnly: boolean,
+  ): Partial<Offer> & { componentId: string } {
     const { kind, name, scopes, remote } = reached;
     return {
       componentId: this.newId(name),
@@ -147,6 +151,8 @@ export class Attachments {
       controller: options.controller ?? kind === "context",
       content: options.content ?? false,
       askFirst: remote === true,
+      principal: options.principal,
+      vouches: options.vouches ?? (kind === "ui" && !publicOnly),
       ...(scopes ? { scopes } : {}),
     };
   }

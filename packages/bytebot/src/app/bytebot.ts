@@ -1,5 +1,12 @@
 import { randomUUID } from "node:crypto";
-import { Hub, type BlobStream, type HubOptions, type InputRule, type PutOptions } from "../hub/index.ts";
+import {
+  Hub,
+  type BlobStream,
+  type Controller,
+  type HubOptions,
+  type InputRule,
+  type PutOptions,
+} from "../hub/index.ts";
 import { MemoryLog, openSqliteLog, type BlobStore, type EventLog } from "../log/index.ts";
 import type { HttpServer, SocketServer } from "../transport/index.ts";
 import {
@@ -11,7 +18,12 @@ import {
   type ComponentInfo,
   type Event,
   type PolicyRule,
+  type Token,
+  type TokenGrant,
+  type TokenInfo,
+  type TokenResult,
   type ToolCallResult,
+  type WireError,
 } from "../wire/index.ts";
 import { Attachments, type Attached } from "./attachments.ts";
 import { normalize, type AttachOptions, type Component } from "./component.ts";
@@ -20,6 +32,9 @@ import { Owner } from "./owner.ts";
 import { Credentials, type Grant } from "./credentials.ts";
 import { DialIns } from "./dialins.ts";
 import { serve, type ServeOptions } from "./serve.ts";
+import { Mint } from "./mint.ts";
+import { tokensBeside } from "./token-file.ts";
+import type { MintedToken } from "./tokens.ts";
 import { watch, type EventsOptions } from "./watch.ts";
 import { version } from "./version.ts";
 
@@ -58,11 +73,16 @@ export interface ByteBotOptions {
   prices?: HubOptions["prices"];
   /** May a satellite with the owner's events attach this reference, which runs its code here? Default: no. */
   mayAttach?: (ref: string) => boolean | Promise<boolean>;
+  /**
+   * The file in which tokens are kept that were made while the app runs (`mintToken`, `bytebot token`): their digests. Default:
+   * in memory, so that they end with the app; `ByteBot.open` keeps them beside the log.
+   */
+  tokens?: string;
   /** A line for whoever runs the app: what a component printed, noise, a crash. Default: stderr. */
   report?: (line: string) => void;
 }
 
-export interface DurableOptions extends Omit<ByteBotOptions, "log" | "blobs"> {
+export interface DurableOptions extends Omit<ByteBotOptions, "log" | "blobs" | "tokens"> {
   /** The path of its file, as in "bytebot.db". */
   file: string;
   /** "full" (default): acknowledged means on the disk. "normal": survives a kill of the process, not the loss of power. */
@@ -72,6 +92,8 @@ export interface DurableOptions extends Omit<ByteBotOptions, "log" | "blobs"> {
 export interface SendOptions {
   id?: string;
   mode?: "queue" | "steer" | "replace" | "refuse";
+  /** Who says it. */
+  principal?: string;
   signal?: AbortSignal;
 }
 
@@ -89,6 +111,7 @@ export class ByteBot {
   private readonly dialIns: DialIns;
   /** The components that joined over a local socket. */
   private readonly local = new Set<string>();
+  private readonly mint: Mint;
   private owner: Owner | undefined;
   private stopped: Promise<void> | undefined;
   private readonly newId = (name: string): string => this.attachments.newId(name);
@@ -110,12 +133,19 @@ export class ByteBot {
       budgets: options.budgets ?? {},
       prices: options.prices ?? {},
       report: (line) => this.report(line),
-      control: (event) => this.control(event),
+      control: (event, asker) => this.control(event, asker),
     });
     const common = { hub: this.hub, report: (line: string) => this.report(line) };
     const base = options.base ?? process.cwd();
     this.attachments = new Attachments({ ...common, base, isTaken: (id) => this.isTaken(id) });
     this.dialIns = new DialIns({ ...common, newId: this.newId, signal: this.closed.signal });
+    this.mint = new Mint({
+      tokens: this.credentials.tokens,
+      path: options.tokens,
+      credentialOf: (connection) => this.dialIns.credentialOf(connection),
+      end: (credential, reason) => this.dialIns.end(credential, reason),
+      report: common.report,
+    });
     const { context, ui } = options;
     if (context !== undefined) this.attach(normalize(context, "context"), { primary: true, controller: true });
     this.ui = ui === undefined ? undefined : this.attach(normalize(ui, "ui"), { primary: true });
@@ -128,7 +158,7 @@ export class ByteBot {
    */
   static async open({ file, synchronous, ...options }: DurableOptions): Promise<ByteBot> {
     const kept = await openSqliteLog({ file, ...(synchronous ? { synchronous } : {}) });
-    return new ByteBot({ ...options, ...kept });
+    return new ByteBot({ ...options, ...kept, tokens: tokensBeside(file) });
   }
 
   /** Attaches a component: at `start()`, or at once where the app runs. */
@@ -148,6 +178,7 @@ export class ByteBot {
     try {
       // First what was under way: whoever connects is shown it; and it goes on when all are there.
       await this.hub.restore();
+      await this.mint.open();
       this.owner = await Owner.connect(this.hub);
       await this.attachments.start();
       this.hub.goOn();
@@ -173,10 +204,14 @@ export class ByteBot {
 
   /** Sends as a person would; resolves when it is durable, with what became of it. The same `id` again sends nothing twice. */
   async send(scope: string, content: string | Block[], options: SendOptions = {}): Promise<Ack> {
-    const { id, mode, signal } = options;
+    const { id, mode, principal, signal } = options;
     const said = typeof content === "string" ? { text: content } : { content };
     const event = { event_type: "user_event", type: "message", scope, ...said };
-    const more = { ...(id === undefined ? {} : { id }), ...(mode === undefined ? {} : { mode }) };
+    const more = {
+      ...(id === undefined ? {} : { id }),
+      ...(mode === undefined ? {} : { mode }),
+      ...(principal === undefined ? {} : { principal }),
+    };
     return (await this.request({ ...event, ...more }, signal)) as Ack;
   }
 
@@ -251,13 +286,34 @@ export class ByteBot {
    * named by its own `bb_sync`.
    */
   addToken(grant: Grant, token?: string): string {
-    return this.credentials.add(grant, grant.name === "", token);
+    return this.credentials.tokens.add(grant, grant.name === "", token);
   }
 
-  /** Takes a token back, and ends what had dialled in with it. */
+  /** Takes a token back, and ends what had dialled in with it, or with a token that it has made. */
   async removeToken(token: string): Promise<void> {
-    const credential = this.credentials.remove(token);
-    if (credential) await this.dialIns.end(credential, "its token was taken back");
+    await this.mint.end(this.credentials.tokens.remove(token), "its token was taken back");
+  }
+
+  /**
+   * Makes a token that is kept where the app's log is, until it is revoked or, in milliseconds, over. `addToken` is for those
+   * that the app's code gives out at each start.
+   */
+  async mintToken(grant: TokenGrant, options: { expiresMs?: number } = {}): Promise<MintedToken> {
+    const { expiresMs } = options;
+    const expires = expiresMs === undefined ? {} : { expires_ms: expiresMs };
+    const answer = await this.answerToken({ action: "mint", grant, ...expires });
+    const { token = "", token_id = "", expires_at } = answer;
+    return { token, tokenId: token_id, ...(expires_at === undefined ? {} : { expiresAt: expires_at }) };
+  }
+
+  /** The tokens that were made and are still good. */
+  async tokens(): Promise<TokenInfo[]> {
+    return (await this.answerToken({ action: "list" })).tokens ?? [];
+  }
+
+  /** Takes back a token that was made, and all that was made with it; what came in with them ends. Rejects with `not_found`. */
+  async revokeToken(tokenId: string): Promise<void> {
+    await this.answerToken({ action: "revoke", token_id: tokenId });
   }
 
   /** Lets one browser in, under this grant: it posts the code to `/browser/session`, once, within a minute. */
@@ -286,6 +342,14 @@ export class ByteBot {
     return this.dialIns.has(id) || this.local.has(id);
   }
 
+  /** For an owner that asks as the wire does. */
+  async answerToken({ action, grant, expires_ms, token_id }: Omit<Token, "event_type" | "id">): Promise<TokenResult> {
+    const fields = { action, grant, expires_ms, token_id };
+    const answer = (await this.request({ event_type: "bb_token", ...fields })) as TokenResult;
+    if (!answer.success) throw BytebotError.fromWire(answer.error as WireError);
+    return answer;
+  }
+
   private async request(event: Event, signal?: AbortSignal, timeoutMs?: number): Promise<Event> {
     const id = typeof event["id"] === "string" ? event["id"] : `a_${randomUUID()}`;
     return this.running().request({ ...event, id }, signal, timeoutMs);
@@ -299,7 +363,8 @@ export class ByteBot {
   }
 
   /** What a satellite with the owner's events may ask of the app itself. */
-  private async control(event: Event): Promise<Event> {
+  private async control(event: Event, asker: Controller): Promise<Event> {
+    if (event.event_type === "bb_token") return this.mint.answer(event as Token, asker);
     if (event.event_type === "bb_detach") {
       await this.detach(String(event["component_id"]));
       return { event_type: "bb_detach_result", success: true };
@@ -318,6 +383,7 @@ export class ByteBot {
 
   private async close(reason: string): Promise<void> {
     this.closed.abort();
+    this.mint.close();
     await this.attachments.stop(reason);
     await this.hub.close();
     // Who has joined or dialled in has heard the Hub's last words by now.

@@ -43,6 +43,10 @@ export interface AttachOptions {
   controller?: boolean | undefined;
   /** Telemetry: message content too. */
   content?: boolean | undefined;
+  /** Who its person is (rule PRN-2). */
+  principal?: string | undefined;
+  /** It serves several people, and says who they are; default: a ui that the app's code or config attaches. */
+  vouches?: boolean | undefined;
 }
 
 /** `kind`: what it is attached as, where it does not say so itself. */

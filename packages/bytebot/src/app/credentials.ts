@@ -1,6 +1,7 @@
-import { randomBytes } from "node:crypto";
-import { digestOf } from "../transport/index.ts";
+import { offer, type Offer } from "../hub/index.ts";
 import type { Kind } from "../wire/index.ts";
+import { digest, secret } from "./secret.ts";
+import { Tokens } from "./tokens.ts";
 
 /** What a token, or a browser's session, lets its bearer be; `bb_sync` narrows it further (rule CON-3). */
 export interface Grant {
@@ -15,6 +16,25 @@ export interface Grant {
   controller?: boolean | undefined;
   /** Telemetry: message content too. */
   content?: boolean | undefined;
+  /** A ui may answer questions; default true. */
+  inputCapable?: boolean | undefined;
+  /** Who its bearer is (rule PRN-2). */
+  principal?: string | undefined;
+  /** It serves several people, and says who they are; default false. */
+  vouches?: boolean | undefined;
+}
+
+/** What the Hub offers to whoever came in under this grant. */
+export function toOffer(componentId: string, grant: Grant): Offer {
+  const { name, kind, scopes, primary = true, controller = false, content = false } = grant;
+  const { inputCapable = true, principal, vouches = false } = grant;
+  return offer({
+    componentId,
+    name: name === "" ? componentId : name,
+    ...(kind === undefined ? {} : { kind }),
+    ...(scopes === undefined ? {} : { scopes }),
+    ...{ primary, controller, content, inputCapable, principal, vouches },
+  });
 }
 
 export interface Credential {
@@ -41,38 +61,20 @@ interface Session extends Timed {
 
 /** Who may dial in: kept as digests, so that nothing here tells a token (rule HTP-11). */
 export class Credentials {
-  private readonly tokens = new Map<string, Credential>();
+  readonly tokens = new Tokens();
   private readonly codes = new Map<string, Timed>();
   private readonly sessions = new Map<string, Session>();
-
-  /** Adds a token: a fresh one of 256 bits, or one of the app's own. */
-  add(grant: Grant, many: boolean, token = secret()): string {
-    this.tokens.set(key(token), { grant, many });
-    return token;
-  }
-
-  /** Takes a token back; what it was good for. */
-  remove(token: string): Credential | undefined {
-    const credential = this.tokens.get(key(token));
-    this.tokens.delete(key(token));
-    return credential;
-  }
-
-  /** Whose token is this? The look-up is by digest: how long it takes says nothing about a token. */
-  find(token: string | undefined): Credential | undefined {
-    return token === undefined ? undefined : this.tokens.get(key(token));
-  }
 
   /** A code that a browser changes into a session, once, within a minute. */
   addCode(grant: Grant): string {
     const code = secret();
-    keep(this.codes, key(code), { credential: { grant, many: true }, until: Date.now() + CODE_MS });
+    keep(this.codes, digest(code), { credential: { grant, many: true }, until: Date.now() + CODE_MS });
     return code;
   }
 
   /** Takes a code back, and the session that it has opened; what they were good for. */
   removeCode(code: string): Credential | undefined {
-    const id = key(code);
+    const id = digest(code);
     const [secret, session] = [...this.sessions].find(([, { code: by }]) => by === id) ?? [];
     if (secret !== undefined) this.sessions.delete(secret);
     const waiting = this.codes.get(id);
@@ -82,27 +84,19 @@ export class Credentials {
 
   /** The session's own secret, for a cookie; undefined where the code is wrong, late or used. */
   redeem(code: string): string | undefined {
-    const id = key(code);
+    const id = digest(code);
     const found = this.codes.get(id);
     this.codes.delete(id);
     if (!found || found.until < Date.now()) return undefined;
     const session = secret();
-    keep(this.sessions, key(session), { credential: found.credential, until: Date.now() + SESSION_MS, code: id });
+    keep(this.sessions, digest(session), { credential: found.credential, until: Date.now() + SESSION_MS, code: id });
     return session;
   }
 
   findSession(session: string | undefined): Credential | undefined {
-    const found = session === undefined ? undefined : this.sessions.get(key(session));
+    const found = session === undefined ? undefined : this.sessions.get(digest(session));
     return found && found.until >= Date.now() ? found.credential : undefined;
   }
-}
-
-function secret(): string {
-  return randomBytes(32).toString("base64url");
-}
-
-function key(token: string): string {
-  return digestOf(token).toString("hex");
 }
 
 function keep<Value>(map: Map<string, Value>, id: string, value: Value): void {

@@ -1,8 +1,8 @@
 import { randomBytes } from "node:crypto";
-import { offer, type Attached, type Hub } from "../hub/index.ts";
+import type { Attached, Hub } from "../hub/index.ts";
 import { Endpoint, LateReceiver, type Receiver, type ServedLink } from "../transport/index.ts";
 import { BytebotError, type Event } from "../wire/index.ts";
-import type { Credential } from "./credentials.ts";
+import { toOffer, type Credential } from "./credentials.ts";
 
 /** Over HTTP the first event comes with the connection, so that nobody waits long for it; milliseconds. */
 const SYNC_MS = 2000;
@@ -34,6 +34,7 @@ export class DialIns {
   private readonly ids = new Set<string>();
   private readonly connections = new WeakMap<ServedLink, Attached>();
   private readonly attached = new Map<Credential, Set<Attached>>();
+  private readonly credentials = new Map<string, Credential>();
 
   constructor(options: DialInsOptions) {
     this.options = options;
@@ -52,6 +53,11 @@ export class DialIns {
   /** The Hub's connection that this link carries; undefined before its `bb_sync`, and when it has closed. */
   connectionOf(link: ServedLink): string | undefined {
     return this.connections.get(link)?.id;
+  }
+
+  /** How a connection of the Hub's came in; undefined: it did not dial. */
+  credentialOf(connection: string): Credential | undefined {
+    return this.credentials.get(connection);
   }
 
   /** Its credential is good for nothing any more. */
@@ -99,6 +105,7 @@ export class DialIns {
       this.connections.set(link, connected);
       const all = this.attached.get(who) ?? new Set();
       this.attached.set(who, all.add(connected));
+      this.credentials.set(connected.id, who);
       // Only now: what asks to be the context need not be granted it.
       if (first["kind"] === "context")
         connected.ready.then(
@@ -106,6 +113,7 @@ export class DialIns {
           () => undefined,
         );
       await connected.closed;
+      this.credentials.delete(connected.id);
       if (all.delete(connected) && all.size === 0) this.attached.delete(who);
     } finally {
       if (who.many) this.forget(id);
@@ -118,16 +126,7 @@ export class DialIns {
   }
 
   private connect(componentId: string, who: Credential, late: LateReceiver, link: ServedLink): Promise<Attached> {
-    const { name, kind, scopes, primary = true, controller = false, content = false } = who.grant;
-    const from = offer({
-      componentId,
-      name: name === "" ? componentId : name,
-      ...(kind === undefined ? {} : { kind }),
-      ...(scopes === undefined ? {} : { scopes }),
-      primary,
-      controller,
-      content,
-    });
+    const from = toOffer(componentId, who.grant);
     const connect = (receiver: Receiver): Promise<ServedLink> => {
       late.become(receiver);
       return Promise.resolve(link);

@@ -17,7 +17,7 @@ export interface LocalOptions {
 
 /**
  * Joins programs of this user over a Unix socket: as what their `bb_sync` says, a `ui` (another screen, `bytebot chat
- * --join`) or a `telemetry` with content (`bytebot tail`), and nothing else.
+ * --join`; with `owner`, the app's owner too, `bytebot token`) or a `telemetry` with content (`bytebot tail`).
  */
 export async function listenLocally(
   path: string,
@@ -41,7 +41,8 @@ export async function listenLocally(
     const kind = first["kind"] === "ui" ? "ui" : "telemetry";
     const name = newId(kind === "ui" ? "screen" : "tail");
     const content = kind === "telemetry";
-    const from = offer({ componentId: name, name, kind, content, primary: false, controller: false });
+    // Whoever can open the socket is the user whose app this is, and may own it: `bytebot token`.
+    const from = offer({ componentId: name, name, kind, content, primary: false, controller: false, owner: true });
     ids.add(name);
     const connect = async (receiver: Receiver) => {
       early.become(receiver);

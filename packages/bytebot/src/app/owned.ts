@@ -34,14 +34,22 @@ const answers: Record<string, Answer> = {
     success: true,
     components: await hub.components(),
   }),
+  bb_token: async (hub, event) => ({ ...(await hub.answerToken(as("bb_token", event))) }),
   bb_tool_call_request: async (hub, event, signal) => {
     const { scope, name, input } = as("bb_tool_call_request", event);
     return { ...(await hub.callTool(scope, name, input, { signal })) };
   },
   user_event: async (hub, event, signal) => {
-    const { scope, text = "", content, id, mode } = as("user_event", event);
+    const { scope, text = "", content, id, mode, principal } = as("user_event", event);
     const said = content !== undefined && content.length > 0 ? (content as Block[]) : text;
-    return { ...(await hub.send(scope, said, { signal, ...(id ? { id } : {}), ...(mode ? { mode } : {}) })) };
+    return {
+      ...(await hub.send(scope, said, {
+        signal,
+        ...(id ? { id } : {}),
+        ...(mode ? { mode } : {}),
+        ...(principal ? { principal } : {}),
+      })),
+    };
   },
   interrupt: async (hub, event) => {
     const { scope, reason } = as("interrupt", event);
@@ -186,7 +194,7 @@ class Owned implements Receiver {
   private refuse(request: Event, thrown: unknown): void {
     const error = BytebotError.from(thrown).toWire();
     const { event_type } = request;
-    const hasResult = ["bb_attach", "bb_detach"].includes(event_type) && typeof request["id"] === "string";
+    const hasResult = ["bb_attach", "bb_detach", "bb_token"].includes(event_type) && typeof request["id"] === "string";
     if (hasResult) this.answer(request, { event_type: `${event_type}_result`, success: false, error });
     else this.answer(request, { event_type: "bb_error", ...error });
   }
@@ -195,10 +203,10 @@ class Owned implements Receiver {
 function attach(hub: ByteBot, event: EventOf<"bb_attach">): Attached {
   const { ref, kind, opts, primary } = event;
   // What the app grants beyond the defaults; an owner says it as the app's own code would.
-  const { name, env, scopes, token, controller, content } = event as Partial<
-    Record<"name" | "env" | "scopes" | "token" | "controller" | "content", never>
+  const { name, env, scopes, token, controller, content, principal, vouches } = event as Partial<
+    Record<"name" | "env" | "scopes" | "token" | "controller" | "content" | "principal" | "vouches", never>
   >;
   const component: Component = { ref, kind, opts, name, env, scopes, token };
   if (kind === "infer") return hub.attachInfer(component, { primary });
-  return hub.attach(component, { primary, controller, content });
+  return hub.attach(component, { primary, controller, content, principal, vouches });
 }

@@ -31,6 +31,7 @@ export class Owner {
       primary: false,
       controller: false,
       inputCapable: true,
+      vouches: true,
     });
     const connection = await hub.connect(
       from,

@@ -49,7 +49,7 @@ export async function serve(
     const bare = browser ? path.slice("/browser".length) : path;
     const ref = /^\/blob\/([^/]+)$/.exec(bare)?.[1];
     if (bare !== "/stream" && bare !== "/inbox" && ref === undefined) return;
-    const who = browser ? credentials.findSession(cookieOf(request)) : credentials.find(tokenOf(request));
+    const who = browser ? credentials.findSession(cookieOf(request)) : credentials.tokens.find(tokenOf(request));
     if (!who) throw wrong.refusal(request, browser ? "the session has ended: open a new one with a code" : TOKEN_FIX);
     // Only a browser's EventSource has no other place for it than the query.
     const own = browser ? query : undefined;

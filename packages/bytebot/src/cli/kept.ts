@@ -2,6 +2,7 @@ import { createHash } from "node:crypto";
 import { mkdir } from "node:fs/promises";
 import { homedir } from "node:os";
 import { basename, dirname, join, resolve } from "node:path";
+import { tokensBeside } from "../app/token-file.ts";
 import { openSqliteLog, type BlobStore, type EventLog } from "../log/index.ts";
 import type { App } from "../resolve/index.ts";
 import { BytebotError } from "../wire/index.ts";
@@ -11,6 +12,8 @@ import { report } from "./output.ts";
 export interface Kept {
   log?: EventLog;
   blobs?: BlobStore;
+  /** The file of the tokens that are made while it runs. */
+  tokens?: string;
 }
 
 /** On the command line: a file, or none at all. */
@@ -37,7 +40,7 @@ export function fileOfFolder(folder: string): string {
 
 /** Opens it. Rejects with what is wrong and the fix. */
 export async function openKept(file: string | undefined): Promise<Kept> {
-  return file === undefined ? {} : openSqliteLog({ file });
+  return file === undefined ? {} : { ...(await openSqliteLog({ file })), tokens: tokensBeside(file) };
 }
 
 /** Makes the app on what was opened, which is closed again where that fails. */

@@ -19,6 +19,10 @@ const commands: Record<string, { summary: string; load: () => Promise<{ command:
     summary: "look into the durable log of an app: list, show, export, verify, import, prune",
     load: () => import("./log.ts"),
   },
+  token: {
+    summary: "tokens of a running app: who may dial in, what for, and who they are",
+    load: () => import("./token.ts"),
+  },
   replay: {
     summary: "run a recorded conversation again: is its log the same, or where is the first difference",
     load: () => import("./replay.ts"),

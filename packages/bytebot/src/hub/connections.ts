@@ -25,7 +25,9 @@ export function opened(core: Core, id: ConnectionId, from: Offer): void {
 /** The handshake: grants what the offer and the sync agree on, and answers `bb_sync_ack` (rules CON-2 to CON-5). */
 export function sync(core: Core, connection: New, event: Sync): void {
   const { id, offer } = connection;
-  if (offer.kind !== undefined && offer.kind !== event.kind) {
+  // An owner is a ui, whatever else it is offered to be.
+  const isOwner = offer.owner && event.owner === true && event.kind === "ui";
+  if (offer.kind !== undefined && offer.kind !== event.kind && !isOwner) {
     throw new BytebotError(
       "forbidden",
       `${offer.name} is attached as ${offer.kind} and says it is ${event.kind}: mend its manifest or its bb_sync`,
@@ -74,6 +76,7 @@ export function sync(core: Core, connection: New, event: Sync): void {
     input_capable: grant.inputCapable,
     primary: grant.primary,
     controller: grant.controller,
+    ...(grant.principal === undefined ? {} : { principal: grant.principal }),
     limits: { ...limits, blob_bytes: core.limits.blobBytes },
     hub: { name: core.options.name, version: core.options.version },
   });

@@ -11,10 +11,11 @@ import { MAX_ENTRY_EVENTS } from "../log/index.ts";
 import type { Offer } from "./grants.ts";
 import type { Batch, ConnectionId, Effect, Plus } from "./effects.ts";
 import type { PolicyRule, Sync } from "../wire/index.ts";
+import { Policy } from "./tools/policy.ts";
 import type { Outcome } from "./tools/schema.ts";
 import type { InputRule } from "./turn/mode.ts";
 import { Toolbox } from "./tools/toolbox.ts";
-import type { Call, Checking, Connection, Conversation, Pending, Resume, Synced } from "./state.ts";
+import type { Answerer, Call, Checking, Connection, Conversation, Pending, Resume, Synced } from "./state.ts";
 
 /** What the core takes from outside, so that a run can be repeated. Times in milliseconds. */
 export interface CoreOptions {
@@ -49,7 +50,14 @@ export type Happened =
   /** A call that is held may run now, or is refused. */
   | { type: "call_returns"; conversation: Conversation; call: Call }
   | { type: "call_ended"; conversation: Conversation; call: Call }
-  | { type: "approval_answered"; conversation: Conversation; call: Call; choice: string; outcome: string };
+  | {
+      type: "approval_answered";
+      conversation: Conversation;
+      call: Call;
+      choice: string;
+      outcome: string;
+      by: Answerer;
+    };
 
 /** Of one connection, at once. */
 const MAX_CHECKS = 100;
@@ -81,7 +89,7 @@ export class Core {
   /** What tenants send, by the second. */
   readonly rates: Buckets;
   readonly budgets: Budgets;
-  policy: PolicyRule[];
+  policy: Policy;
   /** The scopes in which the app has a context, by what it came by: there its absence is an error, not a default. */
   readonly contexts = new Map<unknown, readonly string[]>();
   now = 0;
@@ -96,7 +104,7 @@ export class Core {
 
   constructor(options: CoreOptions) {
     this.options = options;
-    this.policy = options.policy;
+    this.policy = new Policy(options.policy);
     const { inferences, calls, events } = options.quotas;
     this.tenants = new Tenants({ infer: inferences, call: calls });
     this.rates = new Buckets(events);

@@ -28,8 +28,8 @@ export function goOn(core: Core, happened: Happened): void {
       stopChildren(core, happened.call);
       return allCallsEnded(core, happened.conversation);
     case "approval_answered": {
-      const { conversation, call, choice, outcome } = happened;
-      return calls.approvalGiven(core, conversation, call, choice, outcome);
+      const { conversation, call, choice, outcome, by } = happened;
+      return calls.approvalGiven(core, conversation, call, { choice, outcome, by });
     }
   }
 }

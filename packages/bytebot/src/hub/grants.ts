@@ -17,6 +17,10 @@ export interface Offer {
   content: boolean;
   /** Its tools ask before they run until a policy says otherwise: what was reached by URL or slug. */
   askFirst: boolean;
+  /** Who its person is; undefined: nobody in particular (rule PRN-2). */
+  principal: string | undefined;
+  /** It serves several people, and says itself who they are. */
+  vouches: boolean;
 }
 
 /** What a synced connection may do. */
@@ -30,6 +34,10 @@ export interface Grant {
   owner: boolean;
   content: boolean;
   askFirst: boolean;
+  principal: string | undefined;
+  vouches: boolean;
+  /** The controller's role was offered to it, whoever holds it now; or it is the owner: it may make tokens (rule TOK-1). */
+  mayMint: boolean;
   capabilities: Readonly<Record<string, unknown>>;
 }
 
@@ -42,6 +50,8 @@ export function offer(fields: Partial<Offer> & { componentId: string; name: stri
     owner: false,
     content: false,
     askFirst: false,
+    principal: undefined,
+    vouches: false,
     ...fields,
   };
 }
@@ -54,19 +64,28 @@ export function narrow(
   taken: { primary: boolean; controller: boolean },
 ): Grant {
   const mayControl = sync.kind === "ui" || sync.kind === "context";
-  const owner = from.owner && sync.owner === true;
+  const owner = from.owner && sync.owner === true && sync.kind === "ui";
+  const wouldControl = mayControl && !owner && from.controller && sync.controller !== false;
   return {
     kind: sync.kind,
     scopes,
     types: sync.types && new Set(sync.types),
     primary: from.primary && sync.primary !== false && !taken.primary,
-    controller: mayControl && !owner && from.controller && sync.controller !== false && !taken.controller,
+    controller: wouldControl && !taken.controller,
     inputCapable: sync.kind === "ui" && from.inputCapable && sync.input_capable !== false,
     owner,
     content: from.content,
     askFirst: from.askFirst,
+    principal: from.principal,
+    vouches: from.vouches,
+    mayMint: wouldControl || owner,
     capabilities: sync.capabilities ?? {},
   };
+}
+
+/** May it send, and be sent, this type of the controller's? Tokens need the role alone, which only one can hold. */
+export function isController({ controller, owner, mayMint }: Grant, type: string): boolean {
+  return controller || owner || (mayMint && (type === "bb_token" || type === "bb_token_result"));
 }
 
 /**

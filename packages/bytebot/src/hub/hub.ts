@@ -17,7 +17,7 @@ import { withDefaults, type Attached, type HubOptions } from "./options.ts";
 import { Outlet } from "./readers/outlet.ts";
 import { asJoining } from "./readers/join.ts";
 import { Pages } from "./readers/pages.ts";
-import { present, SENT_ON, shownAs } from "./readers/present.ts";
+import { present, SENT_ON, shownAs, withoutSecret } from "./readers/present.ts";
 import { Readers, type Watcher } from "./readers/readers.ts";
 import { replay, resumeAfter } from "./readers/replay.ts";
 import { SchemaThread } from "./tools/schema-thread.ts";
@@ -306,7 +306,9 @@ export class Hub {
       case "replay":
         return this.replay(effect.to);
       case "control":
-        return void control(this.options, effect.to, effect.event).then((answer) => this.send(effect.to, answer));
+        return void control(this.options, this.core.synced(effect.to), effect.event).then((answer) =>
+          this.send(effect.to, answer),
+        );
       case "fault":
         return this.fault(effect.error);
       case "blob":
@@ -333,7 +335,7 @@ export class Hub {
     const connection = this.core.connections.get(to);
     if (connection?.state === "synced") this.readers.deliver(connection, stamped, line);
     else this.answer(to, stamped);
-    this.readers.observe(stamped, to);
+    this.readers.observe(withoutSecret(stamped), to);
   }
 
   /** To a connection of no grant yet, or about a line that was no event: it too is closed where it does not read. */

@@ -3,6 +3,7 @@ import type { Event, PolicyRule } from "../wire/index.ts";
 import type { Budget, Price } from "./tenants/budget.ts";
 import type { Retentions } from "./cells/retention.ts";
 import type { CoreOptions } from "./core.ts";
+import type { Grant } from "./grants.ts";
 import type { ConnectionId } from "./effects.ts";
 import { randomId } from "./ids.ts";
 import { defaultLimits, type CoreLimits } from "./limits.ts";
@@ -34,10 +35,17 @@ export interface HubOptions {
   clock?: Clock;
   /** A random id with this prefix. */
   newId?: (prefix: string) => string;
-  /** Carries out what only the app can: attach, detach. Answers the result event. */
-  control?: (event: Event, connection: ConnectionId) => Promise<Event>;
+  /** Carries out what only the app can: attach, detach, tokens. Answers the result event. */
+  control?: (event: Event, asker: Controller) => Promise<Event>;
   /** What the people who run the Hub should know: noise on a link, a refused log, a fault. */
   report?: (line: string) => void;
+}
+
+/** Who asks the app for something: a connection, and what it was granted. */
+export interface Controller {
+  connection: ConnectionId;
+  componentId: string;
+  grant: Grant;
 }
 
 /** Why a connection ended: `expected` when the component said bye or the Hub closed it. */

@@ -77,6 +77,7 @@ export function forget(conversation: Conversation, component: string, id: unknow
 }
 
 /** Who asks, for the answer. */
-export function asker(connection: Synced, id: string): Asker {
-  return { connection: connection.id, component: connection.offer.componentId, id };
+export function asker(connection: Synced, id: string, principal?: string): Asker {
+  const person = principal === undefined ? {} : { principal };
+  return { connection: connection.id, component: connection.offer.componentId, id, ...person };
 }

@@ -69,6 +69,8 @@ export interface Asker {
   /** Its component: after a crash the answer goes to whatever connection that has. */
   component: string;
   id: string;
+  /** Who the person is, where that is known. */
+  principal?: string;
   /** It was told that the log refused its work: what the log says of it in the end is for when it asks again. */
   told?: true;
 }
@@ -119,6 +121,8 @@ export interface Call {
   stopBy?: number;
   /** The owner that asked for it directly. */
   requester?: Asker;
+  /** Who allowed it, where somebody was asked and is known. */
+  approvedBy?: string;
   /** Of one that is returning: what is known of it. */
   held?: HeldCall;
 }
@@ -220,6 +224,24 @@ export interface Turn {
   stopping: { reason: string; until: number } | undefined;
 }
 
+/** A person's yes that binds longer than one call (rule POL-4). */
+export interface Approval {
+  /** Milliseconds since 1970. */
+  until: number;
+  /** Who gave it, where that is known. */
+  by?: string;
+  /** It holds in the conversations below too. */
+  below?: true;
+}
+
+/** Who ended a question. */
+export interface Answerer {
+  component?: string | undefined;
+  principal?: string | undefined;
+  /** How long an approval is to bind at most, in milliseconds since 1970. */
+  until?: number | undefined;
+}
+
 export interface Question {
   id: string;
   event: Event;
@@ -260,8 +282,8 @@ export interface Conversation {
   awaitsTools: boolean;
   /** When the next grace ends, where something was told to stop. */
   graceAt: number | undefined;
-  /** Approved for this conversation, the newest: tool and arguments, and until when, in milliseconds since 1970. */
-  approved: Recent<string, number>;
+  /** Approved for this conversation, the newest, by tool and arguments. */
+  approved: Recent<string, Approval>;
 }
 
 /** A check in the schemas' thread. `of`: who is told when it comes to nothing. */

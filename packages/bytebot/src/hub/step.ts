@@ -19,12 +19,14 @@ import * as calls from "./tools/calls.ts";
 import * as connections from "./connections.ts";
 import type { Core } from "./core.ts";
 import type { Batch, ConnectionId } from "./effects.ts";
-import { mayTouch } from "./grants.ts";
+import { isController, mayTouch } from "./grants.ts";
 import { giveUp } from "./cells/given-up.ts";
 import { goOn } from "./go-on.ts";
 import { interrupt, turnRequest, userEvent } from "./turn/input.ts";
 import { arrive, joined } from "./readers/join.ts";
 import { timer } from "./deadlines.ts";
+import { Policy } from "./tools/policy.ts";
+import { withPrincipal } from "./principals.ts";
 import * as questions from "./tools/questions.ts";
 import { restore, resumeWithin, unload } from "./recovery/resume.ts";
 import * as replies from "./tools/replies.ts";
@@ -158,7 +160,7 @@ function route(core: Core, connection: Synced, sent: Event): void {
   if (!isKnown(type) && type.startsWith("bb_")) validate(sent);
   if (type === "bb_sync")
     throw new BytebotError("conflict", "bb_sync came twice: it is the first event of a connection");
-  const permission = maySend(grant.kind, grant.controller || grant.owner, type);
+  const permission = maySend(grant.kind, isController(grant, type), type);
   if (permission !== "allowed") throw notAllowed(permission, grant.kind, type);
   if (OF_THE_APP.has(type) && !grant.scopes.includes("*"))
     throw new BytebotError(
@@ -172,7 +174,7 @@ function route(core: Core, connection: Synced, sent: Event): void {
       unusable(core, connection, sent, BytebotError.from(error));
     throw error;
   }
-  const event = unstamped(sent);
+  const event = withPrincipal(connection, unstamped(sent));
   mustHaveRate(core, connection, event);
   const scope = event["scope"];
   if (scope !== undefined && !isScope(scope))
@@ -226,6 +228,7 @@ const SEEN_COMING = new Set([
   "bb_detach",
   "bb_policy",
   "bb_components",
+  "bb_token",
 ]);
 
 /** These concern every tenant, so that a controller of some scopes may not send them (rule CON-12). */
@@ -307,7 +310,7 @@ function deliver(core: Core, connection: Synced, event: Event): void {
     case "bb_turn_request":
       return turnRequest(core, connection, typed("bb_turn_request", event));
     case "bb_policy":
-      core.policy = typed("bb_policy", event).rules;
+      core.policy = new Policy(typed("bb_policy", event).rules);
       return core.send(undefined, connection.id, {
         event_type: "bb_policy_result",
         in_reply_to: String(event["id"]),
@@ -317,6 +320,7 @@ function deliver(core: Core, connection: Synced, event: Event): void {
       return core.send(undefined, connection.id, components(core, String(event["id"])));
     case "bb_attach":
     case "bb_detach":
+    case "bb_token":
       return core.effect(undefined, { type: "control", to: connection.id, event });
     case "bb_history_request":
       return core.effect(String(event["scope"]), { type: "history", to: connection.id, event });

@@ -1,5 +1,6 @@
 import { instanceOf } from "../check/instance.ts";
-import { as, type Event, type PolicyRule } from "../wire/index.ts";
+import { as, MAX_PATTERN, type Event, type PolicyRule } from "../wire/index.ts";
+import { textOf } from "../hub/index.ts";
 import type { Names } from "./difference.ts";
 import { placeOf } from "./logged.ts";
 import type { Call, Plan } from "./plan.ts";
@@ -67,7 +68,8 @@ export class Causes {
   private input(event: Event): void {
     const { scope, content, request_id, call_id } = event;
     if (request_id === undefined) return this.person(event);
-    const asked = { event_type: "bb_turn_request", id: this.stage.newId("t"), scope, content };
+    const person = pick(event, ["principal"]);
+    const asked = { event_type: "bb_turn_request", id: this.stage.newId("t"), scope, content, ...person };
     const call = this.plan.calls.get(String(call_id));
     if (call) this.stage.asTool(call.modelName, { ...asked, call_id: this.names.of(call.id) });
     else this.stage.asPerson(asked);
@@ -154,9 +156,7 @@ export class Causes {
   /** The policy of these calls, and whether there is somebody to ask, from what became of them. */
   private async decide(calls: readonly Call[]): Promise<void> {
     if (calls.some(({ question }) => this.plan.isUnheard(question))) await this.stage.haveListener(false);
-    const decided = new Map<string, PolicyRule["decision"]>();
-    for (const { modelName, decision } of calls) if (decision !== "allow") decided.set(modelName, decision);
-    const rules = [{ tool: "*", decision: "allow" }, ...[...decided].map(([tool, decision]) => ({ tool, decision }))];
+    const rules = rulesFor(calls);
     const policy = JSON.stringify(rules);
     if (policy === this.policy || calls.length === 0) return;
     this.policy = policy;
@@ -164,12 +164,14 @@ export class Causes {
   }
 
   /** The app asked for a call. */
-  private async askForCall({ call_id, scope }: Event): Promise<void> {
+  private async askForCall(event: Event): Promise<void> {
+    const { call_id, scope } = event;
     const call = this.plan.calls.get(String(call_id));
     if (!call) return;
     await this.decide([call]);
     const { name, input } = call;
-    this.stage.asPerson({ event_type: "bb_tool_call_request", id: this.stage.newId("x"), scope, name, input });
+    const asked = { event_type: "bb_tool_call_request", id: this.stage.newId("x"), scope, name, input };
+    this.stage.asPerson({ ...asked, ...pick(event, ["principal"]) });
   }
 
   private async callResult(event: Event): Promise<void> {
@@ -194,7 +196,8 @@ export class Causes {
     else this.stage.asContext({ ...request, scope: event["scope"] });
   }
 
-  private async answer({ id, outcome, choice }: Event): Promise<void> {
+  private async answer(event: Event): Promise<void> {
+    const { id, outcome, choice } = event;
     const question = this.questions.get(String(id));
     const call = this.plan.calls.get(String(question?.["call_id"]));
     // It ends with its call, and is resolved before that is said.
@@ -204,7 +207,8 @@ export class Causes {
     const in_reply_to = this.names.of(id);
     if (call && question["approval"] && this.plan.isGone(call)) this.remove(new Set([call.modelName]));
     const value = outcome === "accepted" ? { value: choice ?? this.valueFor(question, call) } : {};
-    this.stage.asListener({ event_type: "input_reply", id: this.stage.newId("a"), in_reply_to, outcome, ...value });
+    const said = { ...value, ...pick(event, ["principal", "expires_at"]) };
+    this.stage.asListener({ event_type: "input_reply", id: this.stage.newId("a"), in_reply_to, outcome, ...said });
   }
 
   /** What a person answered is in the log only by what came of it: one of the answers that the question takes. */
@@ -214,6 +218,21 @@ export class Causes {
     if (this.answers.has(id)) return this.answers.get(id);
     return options?.[0] ?? (schema ? instanceOf(schema) : "yes");
   }
+}
+
+/** A policy that decides of these calls what was decided of them: by arguments where one tool was called both ways. */
+function rulesFor(calls: readonly Call[]): PolicyRule[] {
+  const rules = calls.map(({ modelName, decision, asks, input }): PolicyRule => {
+    const same = calls.every((other) => other.modelName !== modelName || other.decision === decision);
+    const text = same ? undefined : textOf(input)?.slice(0, MAX_PATTERN);
+    return {
+      ...{ tool: modelName, decision },
+      ...(decision === "ask" ? asks : {}),
+      ...(text === undefined ? {} : { input: { "": text.length < MAX_PATTERN ? text : `${text.slice(0, -1)}*` } }),
+    };
+  });
+  const stricter = rules.filter(({ decision, input }) => decision !== "allow" || input);
+  return [{ tool: "*", decision: "allow" }, ...stricter];
 }
 
 /** What the model was shown is not in the log, and nobody reads it here. */

@@ -12,9 +12,10 @@ export interface Difference {
  * comes of a tool's definition; by their path.
  */
 const OTHER = new Set(
-  "seq cursor ts from by n merged deadline_ts expires_at component_id tool_hash block.origin approval.tool_hash".split(
-    " ",
-  ),
+  (
+    "seq cursor ts from by n merged deadline_ts expires_at component_id tool_hash block.origin approval.tool_hash " +
+    "approved_by"
+  ).split(" "),
 );
 /** Names that the Hub or a sender made up: by their path. */
 const NAMES = new Set("id in_reply_to request_id call_id loop_id block.id".split(" "));

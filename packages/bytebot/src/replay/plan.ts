@@ -13,12 +13,15 @@ export interface Call {
   modelName: string;
   input: unknown;
   decision: PolicyRule["decision"];
-  /** For its approval. */
+  /** For its approval, and what its rule said of that. */
   question?: unknown;
+  asks?: Pick<PolicyRule, "approvers" | "remember_ms">;
   /** The event that is its request, where it ran, and its result. */
   request?: Recorded;
   result?: Recorded;
 }
+
+type Approval = { name: string; input: unknown } & NonNullable<Call["asks"]>;
 
 /** What a cell's recording says of the satellites that took part: who was asked what, and what they answered. */
 export class Plan {
@@ -95,13 +98,15 @@ export class Plan {
         return;
       }
       case "input_strict": {
-        const approval = event["approval"] as { name: string; input: unknown } | undefined;
+        const approval = event["approval"] as Approval | undefined;
         if (!approval) return;
         const name = approval.name.slice(approval.name.lastIndexOf("/") + 1);
         const call = this.call(id, name, approval.input);
         call.name = name;
         call.decision = "ask";
         call.question = event["id"];
+        const { approvers, remember_ms } = approval;
+        call.asks = { ...(approvers ? { approvers } : {}), ...(remember_ms === undefined ? {} : { remember_ms }) };
         return;
       }
       case "bb_tool_call_result": {

@@ -71,7 +71,7 @@ export class Stage {
     stage.hub.expectContext(stage, ["*"]);
     await stage.haveTools();
     const silent = { owner: true, input_capable: false, types: [] };
-    stage.owner = await stage.join("ui", { name: "person", owner: true }, silent);
+    stage.owner = await stage.join("ui", { name: "person", owner: true, vouches: true }, silent);
     await stage.haveListener(true);
     await stage.settled();
     return stage;
@@ -117,7 +117,9 @@ export class Stage {
   async haveListener(there: boolean): Promise<void> {
     if (there === (this.listener !== undefined)) return;
     const left = this.listener;
-    this.listener = there ? await this.join("ui", { name: "listener" }, { types: ["input_strict"] }) : undefined;
+    this.listener = there
+      ? await this.join("ui", { name: "listener", vouches: true }, { types: ["input_strict"] })
+      : undefined;
     await left?.close("left");
   }
 

@@ -1,6 +1,6 @@
 import { dirname, resolve as absolute } from "node:path";
 import { z } from "zod";
-import { BytebotError, kinds, modes, PolicyRule, ScopePattern } from "../wire/index.ts";
+import { BytebotError, kinds, modes, PolicyRule, Principal, ScopePattern, whyUnusable } from "../wire/index.ts";
 import { parseAs, readJson } from "./jsonfile.ts";
 import { EnvNames } from "./manifest.ts";
 import { nearest } from "./nearest.ts";
@@ -34,6 +34,11 @@ const Infer = z.union(
   },
 );
 
+const Rule = PolicyRule.superRefine((rule, context) => {
+  const why = whyUnusable(rule);
+  if (why !== undefined) context.addIssue({ code: "custom", message: why });
+});
+
 const amount = z.int({ error: "a whole number from 1 on is needed" }).min(1).optional();
 const amounts = { events: amount, bytes: amount };
 
@@ -45,7 +50,7 @@ export const AppFile = known({
   infer: z.array(Infer, { error: `a list is needed, as in [{ "ref": "bb-infer", "primary": true }]` }).optional(),
   attach: z.array(Component, { error: `a list of references is needed, as in ["./ingest"]` }).optional(),
   policy: z
-    .array(PolicyRule, { error: `a list of rules is needed, as in [{ "tool": "*", "decision": "ask" }]` })
+    .array(Rule, { error: `a list of rules is needed, as in [{ "tool": "*", "decision": "ask" }]` })
     .describe("The last rule that matches a tool decides.")
     .optional(),
   input: z
@@ -74,6 +79,9 @@ export const AppFile = known({
           name: z.string().regex(/^[\w.@:-]{1,64}$/, "a name is 1 to 64 letters, digits and _.@:-"),
           kind: z.enum(kinds).optional(),
           scopes: z.array(ScopePattern).optional(),
+          principal: Principal.describe("Who its bearer is.").optional(),
+          vouches: z.boolean().describe("It serves several people, and says itself who they are.").optional(),
+          controller: z.boolean().describe("It may have the owner's events; absent: no.").optional(),
           env: z.string().min(1).describe("The environment variable that holds the token."),
         }),
         { error: `a list is needed, as in [{ "name": "phone", "env": "PHONE_TOKEN" }]` },

@@ -1,17 +1,6 @@
 import { AsyncLocalStorage } from "node:async_hooks";
 import { BytebotError, toReport } from "../wire/index.ts";
-import type {
-  Ack,
-  BlobBlock,
-  Block,
-  Event,
-  EventOf,
-  InputStrict,
-  Kind,
-  Message,
-  SyncAck,
-  WireError,
-} from "../wire/index.ts";
+import type { Ack, BlobBlock, Block, Event, EventOf, Kind, Message, SyncAck, WireError } from "../wire/index.ts";
 import { Answers, type Work } from "./answers.ts";
 import { callWork } from "./calls.ts";
 import type { Connection } from "./connection.ts";
@@ -20,7 +9,7 @@ import { announcesIncremental, Histories } from "./histories.ts";
 import { ask } from "./questions.ts";
 import type { RequestOptions } from "./requests.ts";
 import { resolveBlobs } from "./resolve.ts";
-import type { Context, Satellite, SendOptions } from "./satellite.ts";
+import type { ByPerson, Context, Satellite, SendOptions } from "./satellite.ts";
 import { inScope, resolveScope } from "./scoped.ts";
 import { failedAnswer, handlerWork, inferWork, missingWork, renderWork, requestKey } from "./serve.ts";
 import type { AnyInfer, AnyRender } from "./serve.ts";
@@ -105,7 +94,7 @@ export class ConnectedSatellite implements Satellite {
   }
 
   async sendUserEvent(scope: string | null, content: string | Block[], options: SendOptions = {}): Promise<Ack> {
-    const { id = newId("u"), mode } = options;
+    const { id = newId("u"), mode, principal } = options;
     const said = typeof content === "string" ? { text: content } : { content };
     return this.acknowledged({
       event_type: "user_event",
@@ -114,20 +103,23 @@ export class ConnectedSatellite implements Satellite {
       scope: resolveScope(scope),
       ...said,
       mode,
+      principal,
     });
   }
 
-  async interrupt(scope: string | null, reason?: string): Promise<Ack> {
-    return this.acknowledged({ event_type: "interrupt", id: newId("i"), scope: resolveScope(scope), reason });
+  async interrupt(scope: string | null, reason?: string, { principal }: ByPerson = {}): Promise<Ack> {
+    const event = { event_type: "interrupt", id: newId("i"), scope: resolveScope(scope) };
+    return this.acknowledged({ ...event, reason, principal });
   }
 
   async ask(scope: string | null, question: Question): Promise<Answer> {
     return ask(this.connection, scope, question);
   }
 
-  async answer(question: InputStrict, outcome: "accepted" | "declined", value?: unknown): Promise<Ack> {
-    const { id, scope } = question;
-    return this.acknowledged({ event_type: "input_reply", id: newId("a"), in_reply_to: id, scope, outcome, value });
+  async answer(...[question, outcome, value, options = {}]: Parameters<Satellite["answer"]>): Promise<Ack> {
+    const { principal, expiresAt: expires_at } = options;
+    const reply = { event_type: "input_reply", id: newId("a"), in_reply_to: question.id, scope: question.scope };
+    return this.acknowledged({ ...reply, outcome, value, expires_at, principal });
   }
 
   async putBlob(...[scope, source, options]: Parameters<Satellite["putBlob"]>): Promise<BlobBlock> {

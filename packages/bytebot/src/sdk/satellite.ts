@@ -34,11 +34,21 @@ export type OpenaiRenderReply = Partial<
 export type Render<Request, Reply> = (request: Request, context: Context) => Reply | Promise<Reply>;
 export type Infer<Request> = (request: Request, reply: InferReply, context: Context) => Promise<InferEnd>;
 
-export interface SendOptions {
+/** Whose doing it is, for a satellite that many people share and that the app lets vouch for them. */
+export interface ByPerson {
+  principal?: string | undefined;
+}
+
+export interface SendOptions extends ByPerson {
   /** The idempotency key; absent: a fresh one. */
   id?: string | undefined;
   /** While a turn runs; absent: the scope's policy. */
   mode?: "queue" | "steer" | "replace" | "refuse" | undefined;
+}
+
+export interface AnswerOptions extends ByPerson {
+  /** Until when an approval binds at most; milliseconds since 1970. */
+  expiresAt?: number | undefined;
 }
 
 export interface BlobOptions {
@@ -80,13 +90,18 @@ export interface Satellite extends AsyncDisposable {
   /** Resolves when the input is durable; `fate` says what became of it. */
   sendUserEvent(scope: string | null, content: string | Block[], options?: SendOptions): Promise<Ack>;
   /** Stops what runs in the scope and below. */
-  interrupt(scope: string | null, reason?: string): Promise<Ack>;
+  interrupt(scope: string | null, reason?: string, options?: ByPerson): Promise<Ack>;
   /**
    * Asks the person, within a tool's `run` about its call, elsewhere (kind "context") in the scope; meanwhile the deadline of
    * the call, or of the render, stands still. Rejects when the call is cancelled.
    */
   ask(scope: string | null, question: Question): Promise<Answer>;
-  answer(question: InputStrict, outcome: "accepted" | "declined", value?: unknown): Promise<Ack>;
+  answer(
+    question: InputStrict,
+    outcome: "accepted" | "declined",
+    value?: unknown,
+    options?: AnswerOptions,
+  ): Promise<Ack>;
   /**
    * Keeps bytes as a blob of the scope; the block it resolves with may stand in an input, a result, an answer there.
    * Rejects with `too_large` or `overloaded` where they are too many.

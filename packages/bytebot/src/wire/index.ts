@@ -13,6 +13,8 @@ export * from "./framer.ts";
 export * from "./kinds.ts";
 export * from "./limits.ts";
 export { Pieces } from "./pieces.ts";
+export * from "./policy.ts";
+export * from "./principal.ts";
 export { printable, toReport } from "./printable.ts";
 export * from "./scope.ts";
 export * from "./shorten.ts";

@@ -15,7 +15,15 @@ const sends: Record<Kind, readonly string[]> = {
   telemetry: [],
 };
 
-const controls = ["bb_attach", "bb_detach", "bb_policy", "bb_components", "bb_turn_request", "bb_tool_call_request"];
+const controls = [
+  "bb_attach",
+  "bb_detach",
+  "bb_policy",
+  "bb_components",
+  "bb_token",
+  "bb_turn_request",
+  "bb_tool_call_request",
+];
 
 const shown = [
   "user_event",
@@ -50,6 +58,7 @@ const controlResults = [
   "bb_detach_result",
   "bb_policy_result",
   "bb_components_result",
+  "bb_token_result",
   "bb_turn_result",
   "bb_tool_call_result",
 ];

@@ -5,6 +5,7 @@ import { modes } from "./events/input.ts";
 import { callStatuses } from "./events/tool.ts";
 import { stopReasons } from "./events/turn.ts";
 import { MAX_BLOCK_INDEX } from "./limits.ts";
+import { isPrincipal } from "./principal.ts";
 import { isScope } from "./scope.ts";
 
 /*
@@ -78,6 +79,8 @@ const shapes: Record<string, Shape> = Object.assign(Object.create(null) as Recor
     input: anything,
     loop_id: isId,
     deadline_ts: isNumber,
+    principal: isPrincipal,
+    approved_by: isPrincipal,
   }),
   bb_tool_call_result: shape("success", {
     call_id: isId,
@@ -92,6 +95,7 @@ const shapes: Record<string, Shape> = Object.assign(Object.create(null) as Recor
     text: isText,
     content: isContent,
     mode: isOneOf(...modes),
+    principal: isPrincipal,
   }),
   bb_ack: shape("event_type", { fate: isOneOf(...fates) }),
   bb_infer_result: shape("in_reply_to success", {

@@ -17,7 +17,7 @@ test("--help is there for bytebot and for each command, on stdout", { timeout },
   const all = await new Cli(t, ["--help"]).done;
   assert.equal(all.code, 0);
   const names = [...all.out.matchAll(/^ {2}(\w+) /gm)].map(([, name]) => name!);
-  assert.deepEqual(names, ["run", "chat", "tail", "check", "log", "replay", "hub", "demo"]);
+  assert.deepEqual(names, ["run", "chat", "tail", "check", "log", "token", "replay", "hub", "demo"]);
   const ends = await Promise.all(names.map((name) => new Cli(t, [name, "--help"]).done));
   for (const [index, { code, out, err }] of ends.entries()) {
     assert.deepEqual([code, err], [0, ""]);
@@ -26,7 +26,7 @@ test("--help is there for bytebot and for each command, on stdout", { timeout },
 });
 
 const misused: [args: string[], says: RegExp][] = [
-  [[], /a command is needed: run, chat, tail, check, log, replay, hub, demo; see bytebot --help/],
+  [[], /a command is needed: run, chat, tail, check, log, token, replay, hub, demo; see bytebot --help/],
   [["walk"], /there is no command "walk"/],
   [["constructor"], /there is no command "constructor"/],
   [["--loud"], /there is no option "--loud"/],

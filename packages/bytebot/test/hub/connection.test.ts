@@ -94,7 +94,15 @@ test("the table of kinds and events holds cell by cell: what is not in it is ref
     telemetry: [],
   };
   const everyKind = ["bb_ack", "bb_error", "bb_ping", "bb_pong", "bb_bye", "bb_blob"];
-  const owners = ["bb_attach", "bb_detach", "bb_policy", "bb_components", "bb_turn_request", "bb_tool_call_request"];
+  const owners = [
+    "bb_attach",
+    "bb_detach",
+    "bb_policy",
+    "bb_components",
+    "bb_token",
+    "bb_turn_request",
+    "bb_tool_call_request",
+  ];
   const somebody = new Set([...Object.values(may).flat(), ...everyKind, ...owners, "bb_sync"]);
   for (const kind of kinds) {
     for (const controller of [false, true]) {

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { offer } from "../../src/hub/index.ts";
-import { mayTouch, narrow, type Grant, type Offer } from "../../src/hub/grants.ts";
+import { isController, mayTouch, narrow, type Grant, type Offer } from "../../src/hub/grants.ts";
 import type { Sync } from "../../src/wire/index.ts";
 
 const free = { primary: false, controller: false };
@@ -75,4 +75,29 @@ test("scopes, types and capabilities are the sync's; content and asking first ar
   assert.deepEqual(offer({ componentId: "c", name: "n" }).scopes, ["*"]);
   assert.ok(mayTouch({ grant }, "u/x"));
   assert.ok(!mayTouch({ grant }, "v"));
+});
+
+test("tokens are made by the owner, and by who was offered the controller's role, also while another holds it (TOK-1)", () => {
+  const types = ["bb_token", "bb_token_result", "bb_policy", "bb_policy_result"];
+  const may = (grant: Grant): boolean[] => types.map((type) => isController(grant, type));
+  const [all, tokens, none] = [
+    [true, true, true, true],
+    [true, true, false, false],
+    [false, false, false, false],
+  ];
+  assert.deepEqual(may(granted({})), all);
+  assert.deepEqual(may(granted({ owner: true, controller: false }, { owner: true })), all);
+  assert.deepEqual(may(granted({}, {}, { controller: true })), tokens);
+  assert.deepEqual(may(granted({ controller: false })), none);
+  assert.deepEqual(may(granted({}, { controller: false })), none);
+  assert.deepEqual(may(granted({}, { kind: "telemetry" })), none);
+  assert.deepEqual(may(granted({ owner: true, controller: false })), none, "offered, and not said");
+  assert.deepEqual(may(granted({ owner: true }, { owner: true, kind: "telemetry" })), none, "an owner is a ui");
+});
+
+test("who its person is, and whether it vouches, is as offered: bb_sync says nothing of it (PRN-2)", () => {
+  const person = ({ principal, vouches }: Grant) => [principal, vouches];
+  assert.deepEqual(person(granted({})), [undefined, false]);
+  assert.deepEqual(person(granted({ principal: "kim", vouches: true })), ["kim", true]);
+  assert.deepEqual(person(granted({}, { principal: "kim", vouches: true } as Partial<Sync>)), [undefined, false]);
 });

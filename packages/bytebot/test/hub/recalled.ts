@@ -12,7 +12,6 @@ type StoredCall = State["calls"][number];
 /** What a Hub has in memory, as far as this looks at it. */
 export interface Remembering {
   conversations: ReadonlyMap<string, Conversation>;
-  limits: { approvalMs: number };
 }
 
 /**
@@ -27,7 +26,7 @@ export function checkRecalled(
   const recalls = new Map<string, Recall>();
   const open = new Map<string, boolean>();
   for (const { cell, base, events, ...entry } of entries) {
-    if (base || !recalls.has(cell)) recalls.set(cell, new Recall(core.limits.approvalMs));
+    if (base || !recalls.has(cell)) recalls.set(cell, new Recall());
     for (const [index, event] of events.entries())
       recalls.get(cell)!.add(stamped(structuredClone(event), entry, index));
     open.set(cell, entry.open === true);
@@ -72,7 +71,7 @@ function normal(stored: State): unknown {
       turn: turn && turnOf(turn),
       calls: calls.map(callOf),
       questions: questions.map(({ event }) => event["id"]),
-      approved: approved.map(([key]) => key),
+      approved,
     }),
   );
 }

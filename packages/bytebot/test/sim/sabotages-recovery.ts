@@ -101,14 +101,20 @@ export const recovery: readonly Sabotage[] = [
   {
     name: "an answer for the whole conversation does not outlive the Hub (REC-5)",
     file: "hub/recovery/recall.ts",
-    find: `if (choice === "scope") {`,
-    replace: `if (choice === "none") {`,
+    find: "allowedBy(conversation, call, tool_hash, choice, { principal, until });",
+    replace: "allowedBy(conversation, call, tool_hash, choice, { principal });",
+  },
+  {
+    name: "who allowed a call does not outlive the Hub (REC-5, POL-6)",
+    file: "hub/recovery/recall.ts",
+    find: "allowedBy(conversation, call, tool_hash, choice, { principal, until });",
+    replace: "allowedBy(conversation, call, tool_hash, choice, { until });",
   },
   {
     name: "a call runs by whatever tool has the name that was allowed (REC-5, POL-2)",
     file: "hub/tools/calls.ts",
-    find: "tool.hash === hash ? servedBy(core, tool.componentId, conversation.scope) : undefined;",
-    replace: "servedBy(core, tool.componentId, conversation.scope);",
+    find: "tool.hash === hash && isCurrent(core, tool);",
+    replace: "true;",
   },
   {
     name: "a question about a call does not outlive the Hub (REC-5)",
@@ -119,8 +125,8 @@ export const recovery: readonly Sabotage[] = [
   {
     name: "a call that a person denied runs after a restart (REC-5)",
     file: "hub/recovery/recall.ts",
-    find: `if (choice === "once" || choice === "scope") call.held!.approved`,
-    replace: `if (true) call.held!.approved`,
+    find: "if (choice !== undefined && isYes(choice)) {",
+    replace: `if (choice !== undefined && (isYes(choice) || choice === "deny")) {`,
   },
   {
     name: "an owner's turn is run again when it is asked for again (REC-3)",

@@ -190,8 +190,20 @@ const easy: readonly Sabotage[] = [
   {
     name: "a call runs whatever the person answered (POL-2)",
     file: "hub/tools/calls.ts",
-    find: `  if (!isYes) refused(`,
-    replace: "  if (choice === undefined) refused(",
+    find: "const yes = isYes(choice);",
+    replace: "const yes = true;",
+  },
+  {
+    name: "anybody may answer what a rule lets only some people answer (POL-6)",
+    file: "hub/tools/replies.ts",
+    find: "if (!isEntitled(approversOf(question), reply.principal)) throw",
+    replace: "if (false) throw",
+  },
+  {
+    name: "a person is whoever the sender says (PRN-2)",
+    file: "hub/principals.ts",
+    find: "if (said === principal || vouches) return event;",
+    replace: "if (vouches !== undefined) return event;",
   },
   {
     name: "the questions of a call outlive it (QUE-6)",

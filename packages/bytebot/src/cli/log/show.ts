@@ -47,10 +47,31 @@ function told(event: Event): string {
 
 /** What a person would want of it first. */
 function summary(event: Event): string {
+  return [whoOf(event), whatOf(event)].filter((part) => part !== "").join("  ");
+}
+
+/** Who said, stopped or allowed it, as far as that is known. */
+function whoOf(event: Event): string {
+  const { event_type, principal, from, by, approved_by } = event as Record<string, string | undefined>;
+  const sender = event_type === "input_resolved" ? by : event_type === "interrupt" ? from : undefined;
+  const person = principal ?? sender;
+  const said = person === undefined ? [] : [`by ${person}`];
+  return [...said, ...(approved_by === undefined ? [] : [`allowed by ${approved_by}`])].join(", ");
+}
+
+function whatOf(event: Event): string {
+  if (event.event_type === "input_resolved") return String(event["choice"] ?? event["outcome"]);
+  if (event.event_type === "input_strict" && event["approval"] !== undefined) return askedFor(event["approval"]);
   for (const key of ["text", "content", "name", "block", "state", "stop_reason", "error", "status"]) {
     const value = event[key];
     if (typeof value === "string") return value;
     if (value !== undefined && value !== null) return shortened(JSON.stringify(value), WIDTH);
   }
   return "";
+}
+
+/** What was asked to be allowed. */
+function askedFor(approval: unknown): string {
+  const { name, input } = approval as { name: string; input: unknown };
+  return `may ${name} run? ${JSON.stringify(input)}`;
 }

@@ -28,6 +28,13 @@ export function shownAs({ event_type }: Event): string {
   return event_type === "bb_tool_call_result" ? "tool_result" : event_type;
 }
 
+/** A token is for who asked for it alone, not for who reads along. */
+export function withoutSecret(event: Event): Event {
+  if (event.event_type !== "bb_token_result" || !("token" in event)) return event;
+  const { token: _, ...rest } = event;
+  return rest;
+}
+
 /**
  * The fields of an event that say nothing of what people and models said: all that telemetry sees without the content
  * grant. A list of what may pass, so that a field nobody thought of does not (rule KND-4).

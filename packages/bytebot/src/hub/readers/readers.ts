@@ -1,7 +1,7 @@
 import { cellOf, mayReceive, type Event } from "../../wire/index.ts";
 import type { Core } from "../core.ts";
 import type { ConnectionId } from "../effects.ts";
-import { mayTouch } from "../grants.ts";
+import { isController, mayTouch } from "../grants.ts";
 import { orderOf } from "../../log/index.ts";
 import type { Outlet } from "./outlet.ts";
 import { present, SENT_ON, withoutContent } from "./present.ts";
@@ -123,8 +123,9 @@ export class Readers {
   deliver(to: Synced, event: Event, line?: () => string): void {
     const outlet = this.out.outlet(to.id);
     if (!outlet) return;
-    const { kind, scopes, controller, owner } = to.grant;
-    if (!sinkAllows(scopes, event) || !mayReceive(kind, controller || owner, event.event_type)) {
+    const { kind, scopes } = to.grant;
+    const { event_type } = event;
+    if (!sinkAllows(scopes, event) || !mayReceive(kind, isController(to.grant, event_type), event_type)) {
       return this.out.breach(to.id, event);
     }
     const { unread } = outlet;

@@ -4,7 +4,19 @@ import type { Effect } from "../effects.ts";
 import { hashOf, recallSeen } from "../seen.ts";
 import { copyMessages } from "../turn/history.ts";
 import { contentOf } from "../turn/input.ts";
-import type { Asker, Call, CallStatus, Conversation, Held, HeldCall, Input, Question, Seen, Turn } from "../state.ts";
+import type {
+  Approval,
+  Asker,
+  Call,
+  CallStatus,
+  Conversation,
+  Held,
+  HeldCall,
+  Input,
+  Question,
+  Seen,
+  Turn,
+} from "../state.ts";
 
 /** A turn of which the log has not said anything yet but its input. */
 export function held(): Held {
@@ -22,7 +34,7 @@ interface State {
   /** With their place, which they have by the time that this is logged; `lost`: with whoever asked. */
   questions: { event: Event; lost?: true }[];
   /** The answers given for the whole conversation, and until when. */
-  approved: [key: string, until: number][];
+  approved: [key: string, approval: Approval][];
   /** But for open questions: who asks one again after a restart asks anew. */
   seen: [component: string, id: string, seen: Seen][];
 }
@@ -56,9 +68,10 @@ interface StoredCall extends Omit<HeldCall, "goes"> {
   status?: CallStatus;
   content?: Block[];
   requester?: StoredAsker;
+  approvedBy?: string;
 }
 
-type StoredAsker = Pick<Asker, "component" | "id">;
+type StoredAsker = Pick<Asker, "component" | "id" | "principal">;
 
 /** The conversation as the log keeps it from here on (rule REC-6). `withMessages`: they stand nowhere else. */
 export function toState(conversation: Conversation, withMessages: boolean): State {
@@ -92,8 +105,10 @@ function fromInput({ id, event, requester, returning }: Input): HeldInput {
   return { id, event: bare(event), ...more, ...(requester ? { requester: fromAsker(requester) } : {}) };
 }
 
-function fromAsker({ component, id, callId }: Asker & { callId?: string }): StoredAsker & { callId?: string } {
-  return { component, id, ...(callId === undefined ? {} : { callId }) };
+function fromAsker(asker: Asker & { callId?: string }): StoredAsker & { callId?: string } {
+  const { component, id, principal, callId } = asker;
+  const person = principal === undefined ? {} : { principal };
+  return { component, id, ...person, ...(callId === undefined ? {} : { callId }) };
 }
 
 function fromTurn(turn: Turn): HeldTurn {
@@ -132,7 +147,7 @@ function heldPhase({ phase }: Turn): Held {
 }
 
 function fromCall(call: Call): StoredCall {
-  const { id, name, modelName, input, loopId, state, status, content, requester, tool } = call;
+  const { id, name, modelName, input, loopId, state, status, content, requester, approvedBy, tool } = call;
   const sent = call.held?.sent ?? (state === "running" || state === "waiting");
   const idempotent = tool?.definition.annotations?.idempotent === true;
   const again = idempotent && sent ? { again: { componentId: tool.componentId, hash: tool.hash } } : {};
@@ -143,6 +158,7 @@ function fromCall(call: Call): StoredCall {
   if (state === "asking") stored.asking = true;
   if (call.stopBy !== undefined) stored.stopped = true;
   if (requester) stored.requester = fromAsker(requester);
+  if (approvedBy !== undefined) stored.approvedBy = approvedBy;
   if (state === "done") Object.assign(stored, { status, content });
   return stored;
 }
@@ -174,7 +190,7 @@ export function fromState(event: Event, snapped: Message[]): Conversation {
   }
   if (state.turn) conversation.turn = toTurn(conversation, state.turn);
   for (const question of state.questions) putQuestion(conversation, question);
-  for (const [key, until] of state.approved) conversation.approved.set(key, until);
+  for (const [key, approval] of state.approved) conversation.approved.set(key, approval);
   for (const [component, id, seen] of state.seen) recallSeen(conversation, component, id, seen);
   return conversation;
 }
@@ -197,13 +213,14 @@ function toTurn(conversation: Conversation, stored: HeldTurn): Turn {
 }
 
 function toCall(stored: StoredCall): Call {
-  const { id, name, modelName, input, loopId, asking, status, content, requester, ...known } = stored;
+  const { id, name, modelName, input, loopId, asking, status, content, requester, approvedBy, ...known } = stored;
   const call: Call = {
     ...{ id, tool: undefined, name, modelName, input, loopId, to: undefined, deadline: undefined, left: 0 },
     state: status !== undefined ? "done" : asking ? "asking" : "returning",
     held: known,
   };
   if (requester) call.requester = { connection: "", ...requester };
+  if (approvedBy !== undefined) call.approvedBy = approvedBy;
   if (status !== undefined) Object.assign(call, { status, content });
   return call;
 }

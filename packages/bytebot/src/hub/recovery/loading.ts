@@ -100,9 +100,9 @@ export class Loading {
   }
 
   private async load(name: string): Promise<void> {
-    const { core, cells, input } = this.options;
+    const { cells, input } = this.options;
     const entries = await cells.read(name);
-    const recall = new Recall(core.limits.approvalMs);
+    const recall = new Recall();
     for (const entry of entries) {
       for (const [index, event] of entry.events.entries()) recall.add(stamped(event, entry, index));
     }

@@ -1,6 +1,7 @@
 import { encloses, type Block, type Event, type Message, type StopReason, type WireError } from "../../wire/index.ts";
 import { newConversation, newTurn } from "../conversation.ts";
-import { approvalKey } from "../tools/calls.ts";
+import { isYes } from "../tools/approvals.ts";
+import { allowedBy } from "../tools/calls.ts";
 import { addAssistant, addResults, addUser } from "../turn/history.ts";
 import { isKept } from "../turn/blocks.ts";
 import { countCall, refusalOf, turnResult, type ToolUse } from "../turn/turn.ts";
@@ -16,12 +17,7 @@ import { fromState, held } from "./held.ts";
  */
 export class Recall {
   readonly conversations = new Map<string, Conversation>();
-  private readonly approvalMs: number;
   private snapped: Message[] = [];
-
-  constructor(approvalMs: number) {
-    this.approvalMs = approvalMs;
-  }
 
   /** An event with its place: what is shown again of it looks as it did. */
   add(event: Event): void {
@@ -106,15 +102,17 @@ export class Recall {
     conversation.questions.delete(id);
     if (question?.asker.type !== "approval") return;
     const { call } = question.asker;
-    const { tool_hash, input } = question.event["approval"] as { tool_hash: string; input: unknown };
-    const choice = event["choice"];
+    const { tool_hash } = question.event["approval"] as { tool_hash: string };
+    const {
+      choice,
+      principal,
+      expires_at: until,
+    } = event as { choice?: string; principal?: string; expires_at?: number };
     call.state = "returning";
-    if (choice === "scope") {
-      const until = (event["ts"] as number) + this.approvalMs;
-      conversation.approved.set(approvalKey(tool_hash, input), until);
-    }
-    if (choice === "once" || choice === "scope") call.held!.approved = tool_hash;
-    else call.held!.refusal = { status: "denied", why: "The person did not allow this call." };
+    if (choice !== undefined && isYes(choice)) {
+      allowedBy(conversation, call, tool_hash, choice, { principal, until });
+      call.held!.approved = tool_hash;
+    } else call.held!.refusal = { status: "denied", why: "The person did not allow this call." };
   }
 }
 
@@ -198,7 +196,7 @@ function calling(
 }
 
 function newCall(event: Record<string, unknown>): Call {
-  const { call_id, name, input, loop_id, from, request_id } = event as Record<string, string | undefined>;
+  const { call_id, name, input, loop_id, from, request_id, principal } = event as Record<string, string | undefined>;
   const call: Call = {
     id: String(call_id),
     tool: undefined,
@@ -212,7 +210,8 @@ function newCall(event: Record<string, unknown>): Call {
     left: 0,
     held: { sent: false },
   };
-  if (request_id !== undefined) call.requester = { connection: "", component: String(from), id: request_id };
+  const person = principal === undefined ? {} : { principal };
+  if (request_id !== undefined) call.requester = { connection: "", component: String(from), id: request_id, ...person };
   return call;
 }
 
@@ -263,12 +262,12 @@ function ended(conversation: Conversation, event: Event): void {
 }
 
 function asked(conversation: Conversation, event: Event): void {
-  const { id, approval, call_id, from, request_id } = event as Record<string, unknown>;
+  const { id, approval, call_id, from, request_id, principal } = event as Record<string, unknown>;
   let asker: Question["asker"] = { type: "gone" };
   if (approval !== undefined) {
     const { name, input, tool_hash } = approval as { name: string; input: unknown; tool_hash: string };
     const known = conversation.calls.get(String(call_id));
-    const call = known ?? callOf(conversation, { call_id, name, input, from, request_id });
+    const call = known ?? callOf(conversation, { call_id, name, input, from, request_id, principal });
     call.state = "asking";
     call.held!.hash = tool_hash;
     asker = { type: "approval", call };

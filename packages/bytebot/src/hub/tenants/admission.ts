@@ -47,7 +47,8 @@ export function stray(core: Core, id: ConnectionId, error: BytebotError): void {
  */
 export function countFault(core: Core, connection: Connection, error: BytebotError): void {
   const shared = connection.state === "synced" && connection.grant.scopes.includes("*");
-  if (connection.offer.owner || (shared && error.code === "overloaded")) return;
+  const isOwners = connection.state === "synced" && connection.grant.owner;
+  if (isOwners || (shared && error.code === "overloaded")) return;
   if (connection.faults.take(core.now) === 0) return;
   connection.deaf = true;
   const many = `more than ${MAX_FAULTS} of its events were refused, and more every second than ${FAULTS_A_SECOND}`;

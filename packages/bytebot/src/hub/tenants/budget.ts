@@ -1,5 +1,5 @@
 import { BytebotError, type Usage } from "../../wire/index.ts";
-import { glob } from "../tools/policy.ts";
+import { Glob } from "../tools/glob.ts";
 
 /** What a tenant may use up, from the Hub's start on. `cost` in the unit of the prices. */
 export interface Budget {
@@ -70,7 +70,7 @@ export class Budgets {
 }
 
 function matching<Value>(entries: readonly [string, Value][], text: string): Value | undefined {
-  return entries.findLast(([pattern]) => glob(pattern, text))?.[1];
+  return entries.findLast(([pattern]) => new Glob(pattern).matches(text))?.[1];
 }
 
 function exceeded(what: string): BytebotError {

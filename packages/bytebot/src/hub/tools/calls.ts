@@ -1,13 +1,14 @@
 import { BytebotError, tenantOf, type Block, type Event, type ToolCallRequest } from "../../wire/index.ts";
 import type { Core } from "../core.ts";
 import { mayTouch } from "../grants.ts";
-import { decide } from "./policy.ts";
+import { approvalOf, isYes, keepApproval, questionOf, type Choice } from "./approvals.ts";
+import type { Ruling } from "./policy.ts";
 import { open } from "./questions.ts";
 import { askedBy, refused } from "./results.ts";
 import { checkHere, type Outcome } from "./schema.ts";
 import { asker } from "../seen.ts";
-import type { Call, Conversation, Synced, Tool } from "../state.ts";
-import { canonical, findTool, idOf, servedBy } from "./tools.ts";
+import type { Answerer, Call, Conversation, Synced, Tool } from "../state.ts";
+import { findTool, idOf, servedBy } from "./tools.ts";
 
 type ToolUse = Extract<Block, { type: "tool_use" }>;
 
@@ -50,21 +51,24 @@ function checked(core: Core, conversation: Conversation, call: Call, tool: Tool,
   const server = servedBy(core, tool.componentId, conversation.scope);
   if (!server || !isCurrent(core, tool))
     return refused(core, conversation, call, "error", removed(call, "was offered"));
-  const decision = decide(core.policy, { tool, modelName: call.modelName }, conversation.scope, server.grant.askFirst);
-  if (decision === "deny")
-    return refused(core, conversation, call, "denied", "The policy of this app does not allow this call.");
-  if (decision === "allow" || isApproved(core, conversation, tool, call.input))
+  const ruling = rulingOf(core, conversation, call, tool, server);
+  if (ruling.decision === "deny") return refused(core, conversation, call, "denied", DENIED);
+  if (ruling.decision === "allow") return run(core, conversation, call, server);
+  const approval = approvalOf(core, conversation, tool, call.input, ruling);
+  if (approval) {
+    if (approval.by !== undefined) call.approvedBy = approval.by;
     return run(core, conversation, call, server);
-  const approval = { name: idOf(tool), input: call.input, tool_hash: tool.hash };
-  const fields = {
-    prompt: `Run ${approval.name}?`,
-    options: ["once", "scope", "deny"],
-    approval,
-    call_id: call.id,
-    ...askedBy(call),
-  };
+  }
+  const fields = { ...questionOf(idOf(tool), call.input, tool, ruling), call_id: call.id, ...askedBy(call) };
   call.state = "asking";
   open(core, conversation, { type: "approval", call }, fields);
+}
+
+const DENIED = "The policy of this app does not allow this call.";
+
+function rulingOf(core: Core, { scope }: Conversation, call: Call, tool: Tool, server: Synced): Ruling {
+  const { modelName, input } = call;
+  return core.policy.decide({ tool, modelName, scope, input, askFirst: server.grant.askFirst });
 }
 
 /** Is this definition still the one that its component registered? */
@@ -72,43 +76,45 @@ function isCurrent(core: Core, tool: Tool): boolean {
   return core.tools.of(tool.componentId).some(({ hash }) => hash === tool.hash);
 }
 
-/** An approval binds this tool as it is and exactly these arguments (rule POL-2). */
-export function approvalKey(hash: string, input: unknown): string {
-  return `${hash} ${canonical(input)}`;
+/** What the person said of a call, or that nobody said anything. */
+interface Answered {
+  choice: string;
+  outcome: string;
+  by: Answerer;
 }
 
-function isApproved(core: Core, conversation: Conversation, tool: Tool, input: unknown): boolean {
-  return core.now < (conversation.approved.get(approvalKey(tool.hash, input)) ?? 0);
-}
-
-export function approvalGiven(
-  core: Core,
-  conversation: Conversation,
-  call: Call,
-  choice: string,
-  outcome: string,
-): void {
+export function approvalGiven(core: Core, conversation: Conversation, call: Call, answered: Answered): void {
   // Where its question was cancelled, the call has ended with it, or before.
   if (call.state !== "asking") return;
-  const isYes = choice === "once" || choice === "scope";
+  const { choice, outcome, by } = answered;
+  const hash = call.held ? (call.held.hash ?? "") : call.tool!.hash;
   const why = outcome === "expired" ? "Nobody answered whether it may run." : "The person did not allow this call.";
+  const yes = isYes(choice);
+  if (yes) allowedBy(conversation, call, hash, choice, by);
   if (call.held) {
     // Asked by the Hub before this one: its tool may not be back yet.
-    const { hash = "" } = call.held;
-    if (choice === "scope") conversation.approved.set(approvalKey(hash, call.input), core.now + core.limits.approvalMs);
-    if (isYes) call.held.approved = hash;
+    if (yes) call.held.approved = hash;
     else call.held.refusal = { status: "denied", why };
     call.state = "returning";
     return core.raise({ type: "call_returns", conversation, call });
   }
-  const tool = call.tool!;
-  // What the person approved is the definition they saw.
-  const server = isCurrent(core, tool) ? servedBy(core, tool.componentId, conversation.scope) : undefined;
-  if (choice === "scope")
-    conversation.approved.set(approvalKey(tool.hash, call.input), core.now + core.limits.approvalMs);
-  if (!isYes) refused(core, conversation, call, "denied", why);
-  else if (server) run(core, conversation, call, server);
-  else refused(core, conversation, call, "error", removed(call, "was asked for"));
+  if (yes) runApproved(core, conversation, call, call.tool!, hash);
+  else refused(core, conversation, call, "denied", why);
+}
+
+/** Somebody has said yes: to this call, and where it is to bind longer, to every such call. */
+export function allowedBy(
+  conversation: Conversation,
+  call: Call,
+  hash: string,
+  choice: Choice,
+  { principal, until }: Answerer,
+): void {
+  const by = principal === undefined ? {} : { by: principal };
+  if (principal !== undefined) call.approvedBy = principal;
+  if (until === undefined) return;
+  const below = choice === "remember" ? { below: true as const } : {};
+  keepApproval(conversation, hash, call.input, { until, ...by, ...below });
 }
 
 /** Runs it, or leaves it queued until its tenant has room (rule QTA-2). */
@@ -147,6 +153,7 @@ function runNow(core: Core, conversation: Conversation, call: Call, server: Sync
     ...(call.loopId === undefined ? {} : { loop_id: call.loopId }),
     deadline_ts: call.deadline,
     ...askedBy(call),
+    ...(call.approvedBy === undefined ? {} : { approved_by: call.approvedBy }),
     ...(isIdempotent(call)
       ? { idempotent: true, component_id: call.tool!.componentId, tool_hash: call.tool!.hash }
       : {}),
@@ -209,11 +216,14 @@ export function goAgain(core: Core, conversation: Conversation, call: Call): voi
   sendAgain(core, conversation, call, server);
 }
 
-/** What a person had approved runs, where it is still the tool that they saw. */
+/** What a person has approved runs, where it is still the tool that they saw, and no policy has denied it since. */
 export function runApproved(core: Core, conversation: Conversation, call: Call, tool: Tool, hash: string): void {
-  const server = tool.hash === hash ? servedBy(core, tool.componentId, conversation.scope) : undefined;
-  if (server) run(core, conversation, call, server);
-  else refused(core, conversation, call, "error", removed(call, "was asked for"));
+  const isAsSeen = tool.hash === hash && isCurrent(core, tool);
+  const server = isAsSeen ? servedBy(core, tool.componentId, conversation.scope) : undefined;
+  if (!server) return refused(core, conversation, call, "error", removed(call, "was asked for"));
+  const { decision } = rulingOf(core, conversation, call, tool, server);
+  if (decision === "deny") refused(core, conversation, call, "denied", DENIED);
+  else run(core, conversation, call, server);
 }
 
 /** The owner's or the controller's wish for a call: the Hub decides and executes as for a model's. */
@@ -224,6 +234,6 @@ export function request(core: Core, connection: Synced, event: ToolCallRequest):
   const conversation = core.conversation(event.scope);
   const [modelName, tool] = findTool(core, event.scope, event.name) ?? [event.name, undefined];
   const call = newCall(core.newId("c"), tool, modelName, event.input ?? {});
-  call.requester = asker(connection, id);
+  call.requester = asker(connection, id, event.principal);
   begin(core, conversation, call);
 }

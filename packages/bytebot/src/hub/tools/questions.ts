@@ -1,8 +1,9 @@
 import { BytebotError, tenantOf, type Event, type InputRequest } from "../../wire/index.ts";
 import type { Core } from "../core.ts";
+import { approversOf, bindsUntil, isEntitled } from "./approvals.ts";
 import { toSchema, unusable, type Schema } from "./schema.ts";
 import { forget, reply, seenBefore } from "../seen.ts";
-import type { Call, Conversation, Question, Synced } from "../state.ts";
+import type { Answerer, Call, Conversation, Question, Synced } from "../state.ts";
 
 export type Ending = "accepted" | "declined" | "cancelled" | "expired";
 
@@ -77,15 +78,17 @@ export function open(
   core.questions.set(question.id, conversation);
   core.append(scope, event);
   if (asker.type === "call") pauseClock(core, asker.call);
-  const somebody = core.connected.someUi(scope, mayAnswer);
-  if (!somebody) return resolve(core, conversation, question, "expired");
+  if (!core.connected.someUi(scope, (ui) => mayAnswer(ui, question)))
+    return resolve(core, conversation, question, "expired");
   core.effect(scope, { type: "timer", key: `question:${question.id}`, at: expires });
   core.settle(conversation);
 }
 
-/** It may answer, and it asked to see questions. */
-function mayAnswer({ grant }: Synced): boolean {
-  return grant.inputCapable && (grant.types?.has("input_strict") ?? true);
+/** It may answer, it asked to see questions, and a person whose answer counts may be there. */
+function mayAnswer({ grant }: Synced, question: Question): boolean {
+  const { inputCapable, types, vouches, principal } = grant;
+  if (!inputCapable || types?.has("input_strict") === false) return false;
+  return vouches || isEntitled(approversOf(question), principal);
 }
 
 /** Ends a question: everyone is told, and its asker answered. */
@@ -95,24 +98,28 @@ export function resolve(
   question: Question,
   outcome: Ending,
   value?: unknown,
-  by?: string,
+  by: Answerer = {},
 ): void {
   const { scope } = conversation;
   conversation.questions.delete(question.id);
   core.questions.delete(question.id);
   core.effect(scope, { type: "clear", key: `question:${question.id}` });
+  const { asker } = question;
+  const choice = asker.type === "approval" ? choiceOf(outcome, value) : undefined;
+  const until = choice === undefined ? undefined : bindsUntil(core, question, choice, by.until);
   core.append(scope, {
     event_type: "input_resolved",
     id: question.id,
     scope,
     outcome,
-    ...(by === undefined ? {} : { by }),
-    ...(question.asker.type === "approval" ? { choice: choiceOf(outcome, value) } : {}),
+    ...(by.component === undefined ? {} : { by: by.component }),
+    ...(by.principal === undefined ? {} : { principal: by.principal }),
+    ...(choice === undefined ? {} : { choice }),
+    ...(until === undefined ? {} : { expires_at: until }),
   });
-  const { asker } = question;
   if (asker.type === "approval") {
-    const choice = choiceOf(outcome, value);
-    core.raise({ type: "approval_answered", conversation, call: asker.call, choice, outcome });
+    const answered = { choice: choice!, outcome, by: { ...by, until } };
+    core.raise({ type: "approval_answered", conversation, call: asker.call, ...answered });
   } else if (asker.type !== "gone") {
     if (asker.type === "call") resumeClock(core, conversation, asker.call);
     const answer = {

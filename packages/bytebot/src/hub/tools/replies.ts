@@ -2,6 +2,7 @@ import { BytebotError, tenantOf, type InputReply } from "../../wire/index.ts";
 import type { Core } from "../core.ts";
 import type { ConnectionId } from "../effects.ts";
 import { mayTouch } from "../grants.ts";
+import { approversOf, isEntitled } from "./approvals.ts";
 import { resolve } from "./questions.ts";
 import { checkHere, type Outcome } from "./schema.ts";
 import type { Conversation, Question, Synced } from "../state.ts";
@@ -13,6 +14,7 @@ const MAX_WAITING = 100;
 export function answer(core: Core, connection: Synced, reply: InputReply): void {
   if (!connection.grant.inputCapable) throw new BytebotError("forbidden", "this connection may not answer questions");
   const { conversation, question } = find(core, connection, reply.in_reply_to);
+  if (!isEntitled(approversOf(question), reply.principal)) throw notEntitled(reply.principal);
   if (!question.checking) return take(core, conversation, question, connection.id, reply);
   if (question.checking.length >= MAX_WAITING)
     throw new BytebotError("overloaded", `${MAX_WAITING} answers to it wait to be checked`, { retryable: true });
@@ -24,6 +26,12 @@ function find(core: Core, connection: Synced, id: string): { conversation: Conve
   const question = conversation?.questions.get(id);
   if (!conversation || !question || !mayTouch(connection, conversation.scope)) throw notOpen(id);
   return { conversation, question };
+}
+
+/** It says who asked, not who may: that is for the app to tell. */
+function notEntitled(principal: string | undefined): BytebotError {
+  const who = principal === undefined ? "it is not known who answers" : `"${principal}" is not among those who may`;
+  return new BytebotError("forbidden", `the policy says who may answer this, and ${who}; the question stays open`);
 }
 
 function notOpen(id: string): BytebotError {
@@ -94,7 +102,8 @@ function settle(
   reply: InputReply,
   ending: "accepted" | "declined",
 ): void {
-  const by = core.connections.get(from)?.offer.componentId;
+  const component = core.connections.get(from)?.offer.componentId;
+  const by = { component, principal: reply.principal, until: reply.expires_at };
   resolve(core, conversation, question, ending, ending === "accepted" ? reply.value : undefined, by);
   core.effect(conversation.scope, { type: "ack", to: from, inReplyTo: reply.id ?? reply.in_reply_to });
 }

@@ -30,8 +30,10 @@ export function refused(core: Core, conversation: Conversation, call: Call, stat
 }
 
 /** Whose request a call was: after a restart of the Hub the same request is not a new one (rule REC-3). */
-export function askedBy({ requester }: Call): { from?: string; request_id?: string } {
-  return requester ? { from: requester.component, request_id: requester.id } : {};
+export function askedBy({ requester }: Call): { from?: string; request_id?: string; principal?: string } {
+  if (!requester) return {};
+  const { component, id, principal } = requester;
+  return { from: component, request_id: id, ...(principal === undefined ? {} : { principal }) };
 }
 
 export function result(core: Core, connection: Synced, event: ToolCallResult): void {

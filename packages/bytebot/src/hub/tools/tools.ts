@@ -30,7 +30,7 @@ function replace(core: Core, connection: Synced, event: ToolRegister, schemas: r
     definition,
     componentId,
     component,
-    hash: hashOf(definition),
+    hash: hashOf(componentId, definition),
     schema: schemas[index]!,
   }));
   const names = new Set<string>();
@@ -60,9 +60,11 @@ function twice({ component, definition: { name } }: Tool): BytebotError {
   );
 }
 
-export function hashOf(definition: ToolDefinition): string {
+/** Of all that the model and the person are shown of it, and of whose it is: another's that looks the same is another. */
+export function hashOf(componentId: string, definition: ToolDefinition): string {
   const { name, description, input_schema, annotations } = definition;
-  return createHash("sha256").update(canonical({ name, description, input_schema, annotations })).digest("hex");
+  const shown = { componentId, name, description, input_schema, annotations };
+  return createHash("sha256").update(canonical(shown)).digest("hex");
 }
 
 /** JSON with sorted keys: equal values, equal text. */

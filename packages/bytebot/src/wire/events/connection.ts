@@ -1,6 +1,7 @@
 import { z } from "zod";
 import { BlobRef } from "../content.ts";
 import { event, Id, ScopePattern } from "../envelope.ts";
+import { Principal } from "../principal.ts";
 
 export const kinds = ["ui", "context", "infer", "toolsource", "telemetry"] as const;
 export const Kind = z.enum(kinds);
@@ -35,6 +36,8 @@ export const SyncAck = event("bb_sync_ack", {
   input_capable: z.boolean(),
   primary: z.boolean(),
   controller: z.boolean(),
+  /** Who its person is (rule PRN-2). */
+  principal: Principal.optional(),
   limits: z.looseObject({
     line_bytes: z.int().positive(),
     values: z.int().positive(),

@@ -1,5 +1,6 @@
 import { z } from "zod";
-import { event, Id, reply, ScopePattern } from "../envelope.ts";
+import { event, Id, reply } from "../envelope.ts";
+import { PolicyRule } from "../policy.ts";
 import { Kind } from "./connection.ts";
 
 /** The owner's and the controller's events: what changes the app while it runs. */
@@ -19,14 +20,7 @@ export type Detach = z.infer<typeof Detach>;
 export const DetachResult = reply("bb_detach_result", {});
 export type DetachResult = z.infer<typeof DetachResult>;
 
-/** One rule: which tools, where, and what then. The last rule that matches decides. `*` matches any run of characters. */
-export const PolicyRule = z.looseObject({
-  tool: z.string().min(1),
-  scope: ScopePattern.optional(),
-  decision: z.enum(["allow", "ask", "deny"]),
-});
-export type PolicyRule = z.infer<typeof PolicyRule>;
-
+/** Replaces all rules, or none (rule POL-3). */
 export const Policy = event("bb_policy", { id: Id, rules: z.array(PolicyRule).max(1024) });
 export type Policy = z.infer<typeof Policy>;
 export const PolicyResult = reply("bb_policy_result", {});

@@ -4,6 +4,7 @@ import * as connection from "./connection.ts";
 import * as control from "./control.ts";
 import * as input from "./input.ts";
 import * as replay from "./replay.ts";
+import * as token from "./token.ts";
 import * as tool from "./tool.ts";
 import * as turn from "./turn.ts";
 
@@ -54,6 +55,8 @@ export const schemas = {
   bb_policy_result: control.PolicyResult,
   bb_components: control.Components,
   bb_components_result: control.ComponentsResult,
+  bb_token: token.Token,
+  bb_token_result: token.TokenResult,
 } as const;
 
 export type EventType = keyof typeof schemas;
@@ -73,5 +76,6 @@ export * from "./connection.ts";
 export * from "./control.ts";
 export * from "./input.ts";
 export * from "./replay.ts";
+export * from "./token.ts";
 export * from "./tool.ts";
 export * from "./turn.ts";

@@ -1,6 +1,7 @@
 import { z } from "zod";
 import { InputBlock } from "../content.ts";
 import { event, Id, reply, Scope } from "../envelope.ts";
+import { Principal } from "../principal.ts";
 import { fates } from "./connection.ts";
 
 export const modes = ["queue", "steer", "replace", "refuse"] as const;
@@ -13,6 +14,8 @@ export const UserEvent = event("user_event", {
   text: z.string().optional(),
   content: z.array(InputBlock).optional(),
   mode: z.enum(modes).optional(),
+  /** Who said it (rule PRN-2). */
+  principal: Principal.optional(),
 });
 export type UserEvent = z.infer<typeof UserEvent>;
 
@@ -21,6 +24,7 @@ export const Interrupt = event("interrupt", {
   id: Id.optional(),
   scope: Scope,
   reason: z.string().max(1024).optional(),
+  principal: Principal.optional(),
 });
 export type Interrupt = z.infer<typeof Interrupt>;
 
@@ -28,8 +32,16 @@ export type Interrupt = z.infer<typeof Interrupt>;
 export const InputState = event("input_state", { id: Id, scope: Scope, fate: z.enum(fates) });
 export type InputState = z.infer<typeof InputState>;
 
-/** What an approval binds: this tool, as it was defined then, with these arguments. */
-const Approval = z.looseObject({ name: z.string(), input: z.unknown(), tool_hash: z.string() });
+/** What an approval binds: this tool, as it was defined then, with these arguments; and whose answer counts. */
+const Approval = z.looseObject({
+  name: z.string(),
+  input: z.unknown(),
+  tool_hash: z.string(),
+  /** Patterns of principals; absent: whoever may answer questions. */
+  approvers: z.array(z.string()).optional(),
+  /** How long `remember` binds at most, in milliseconds. */
+  remember_ms: z.number().optional(),
+});
 
 const question = {
   prompt: z.string().max(64 * 1024),
@@ -69,6 +81,9 @@ export const InputReply = event("input_reply", {
   in_reply_to: Id,
   outcome: z.string().max(64),
   value: z.unknown().optional(),
+  /** How long an approval binds, in milliseconds since 1970: no longer than the Hub would have it. */
+  expires_at: z.number().optional(),
+  principal: Principal.optional(),
 });
 export type InputReply = z.infer<typeof InputReply>;
 
@@ -76,6 +91,11 @@ export const InputResolved = event("input_resolved", {
   id: Id,
   scope: Scope,
   outcome: z.enum(outcomes),
+  /** The component that answered, and the person. */
   by: z.string().optional(),
+  principal: Principal.optional(),
+  /** Of an approval: what was chosen, and how long it binds, in milliseconds since 1970. */
+  choice: z.string().optional(),
+  expires_at: z.number().optional(),
 });
 export type InputResolved = z.infer<typeof InputResolved>;

@@ -1,6 +1,7 @@
 import { z } from "zod";
 import { InputBlock } from "../content.ts";
 import { event, Id, reply, Scope } from "../envelope.ts";
+import { Principal } from "../principal.ts";
 
 /** Absent means false: nothing is assumed harmless (rule TOL-2). */
 const Annotations = z.looseObject({
@@ -40,6 +41,10 @@ export const ToolCallRequest = event("bb_tool_call_request", {
   loop_id: Id.optional(),
   /** Milliseconds since 1970. */
   deadline_ts: z.number().optional(),
+  /** Whose wish it was. */
+  principal: Principal.optional(),
+  /** Who allowed it, where the policy asked. */
+  approved_by: Principal.optional(),
 });
 export type ToolCallRequest = z.infer<typeof ToolCallRequest>;
 
@@ -75,6 +80,8 @@ export const ToolCallShown = event("tool_call", {
   name: z.string(),
   input: z.unknown(),
   loop_id: Id.optional(),
+  principal: Principal.optional(),
+  approved_by: Principal.optional(),
 });
 export type ToolCallShown = z.infer<typeof ToolCallShown>;
 

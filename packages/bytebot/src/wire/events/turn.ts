@@ -2,6 +2,7 @@ import { z } from "zod";
 import { OpenaiMessage, OpenaiTool, OpenaiToolChoice } from "../convert/openai.ts";
 import { Block, InputBlock, Message, Usage } from "../content.ts";
 import { event, Id, reply, Scope } from "../envelope.ts";
+import { Principal } from "../principal.ts";
 
 /** A tool as the model sees it; `input_schema` is JSON Schema 2020-12. */
 export const ModelTool = z.looseObject({
@@ -130,6 +131,7 @@ export const TurnRequest = event("bb_turn_request", {
   scope: Scope,
   call_id: Id.optional(),
   content: z.union([z.string(), z.array(InputBlock)]),
+  principal: Principal.optional(),
 });
 export type TurnRequest = z.infer<typeof TurnRequest>;
 

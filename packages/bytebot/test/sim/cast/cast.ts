@@ -31,9 +31,12 @@ export function castOf(stage: Stage): Actor[] {
     const others = TENANTS.filter((other) => other !== tenant);
     const scopes = [`${tenant}/c1`, `${tenant}/c2`, tenant];
     return [
-      new UiActor(stage, `ui-${tenant}`, tenant, scopes, others, { primary: tenant === "ta" }),
+      new UiActor(stage, `ui-${tenant}`, tenant, scopes, others, {
+        primary: tenant === "ta",
+        principal: `owner-${tenant}`,
+      }),
       random.pick([
-        () => new UiActor(stage, `ui-${tenant}-2`, tenant, scopes, others),
+        () => new UiActor(stage, `ui-${tenant}-2`, tenant, scopes, others, { principal: `guest-${tenant}` }),
         () => new PoliteActor(stage, `ui-${tenant}-2`, tenant, [`${tenant}/polite`], others),
         () => new ReloadActor(stage, `ui-${tenant}-2`, tenant, scopes, others),
       ])(),

@@ -5,24 +5,18 @@ import { UiActor } from "./ui.ts";
 /** The controller: it may touch every scope, sets policy, asks for turns and calls, detaches a component. */
 export class DeskActor extends UiActor {
   constructor(stage: Stage, scopes: readonly string[]) {
-    super(stage, "desk", "*", scopes, ["nobody"], { scopes: ["*"], controller: true, inputCapable: false });
+    super(stage, "desk", "*", scopes, ["nobody"], {
+      ...{ scopes: ["*"], controller: true, inputCapable: false },
+      principal: "desk",
+    });
   }
 
   protected override move(): void {
     const { random } = this;
     const id = this.newId();
     const scope = random.pick(this.scopes);
-    const decision = random.pick(["allow", "ask", "deny"]);
     random.weighted<() => void>([
-      [
-        6,
-        () =>
-          this.say({
-            event_type: "bb_policy",
-            id,
-            rules: [{ tool: random.pick(["*", "write", "files/*"]), decision }],
-          }),
-      ],
+      [6, () => this.say({ event_type: "bb_policy", id, rules: [this.rule()] })],
       [6, () => this.say({ event_type: "bb_policy", id, rules: [] })],
       [6, () => this.twice({ event_type: "bb_turn_request", id, scope, content: this.stage.text(scope) })],
       [6, () => this.twice(this.call(id, scope))],
@@ -36,6 +30,18 @@ export class DeskActor extends UiActor {
       [1, () => this.die("the desk was closed")],
       [this.stage.settings.hard ? 15 : 0, () => this.stopped(id, scope)],
     ])();
+  }
+
+  private rule(): Record<string, unknown> {
+    const { random } = this;
+    const of = random.pick([{}, {}, { component: "files" }, { input: { "/path": "*/1" } }, { scope: "ta" }]);
+    const tool = random.pick(["*", "write", "files/*"]);
+    const asked = {
+      ...random.pick([{}, { approvers: ["owner-*"] }]),
+      ...random.pick([{}, { remember_ms: random.pick([2000, 3_600_000]) }]),
+    };
+    const decision = random.pick(["allow", "ask", "ask", "ask", "deny"]);
+    return { tool, ...of, decision, ...(decision === "ask" ? asked : {}) };
   }
 
   /** A call that it stops again. */

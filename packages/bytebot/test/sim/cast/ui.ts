@@ -85,6 +85,10 @@ export class UiActor extends Actor {
     return event;
   }
 
+  private message(id: string): Event {
+    return { event_type: "user_event", id, type: "message", scope: this.scope(), text: FORGED };
+  }
+
   /** As after a lost acknowledgement; or, wrongly, with other words under the same id. */
   private again(): void {
     if (this.said.length === 0) return;
@@ -122,6 +126,8 @@ export class UiActor extends Actor {
         [60, () => reply(valid)],
         [8, () => [reply({ outcome: "accepted", value: "neither" }), reply(valid)]],
         [8, () => reply({ outcome: "declined" })],
+        [4, () => reply({ ...valid, principal: `owner-${this.tenant}` })],
+        [4, () => reply({ ...valid, expires_at: this.stage.time.now() + random.below(5000) })],
         [4, () => reply({ outcome: "who knows" })],
         [20, () => undefined],
       ])(),
@@ -144,6 +150,7 @@ export class UiActor extends Actor {
       [3, () => this.say({ event_type: "interrupt", id, scope: random.pick([other, foreign]) })],
       [2, () => this.say({ event_type: "bb_history_request", id, scope: foreign })],
       [1, () => this.say({ event_type: "com.example/typing", scope: other, who: FORGED })],
+      [2, () => this.say({ ...this.message(id), principal: random.pick(["desk", `owner-${other}`, "nobody"]) })],
       [1, () => this.say({ event_type: "user_event", id, type: "message", scope: `${this.tenant}x`, text: FORGED })],
       [
         1,
