@@ -1,4 +1,4 @@
-import type { BytebotError, Event } from "../wire/index.ts";
+import type { BytebotError, Event, Fork } from "../wire/index.ts";
 import type { Batch, ConnectionId } from "./effects.ts";
 import type { Offer } from "./grants.ts";
 import type { Conversation } from "./state.ts";
@@ -28,4 +28,6 @@ export type StepInput =
   | { type: "timer"; key: string }
   | { type: "forget"; componentId: string }
   | { type: "stray"; connection: ConnectionId; error: BytebotError }
-  | { type: "checked"; id: string; outcome: Outcome };
+  | { type: "checked"; id: string; outcome: Outcome }
+  /** A conversation as it was where it is to be forked, under its new scope, which is known. */
+  | { type: "forked"; connection: ConnectionId; event: Fork; conversation: Conversation };

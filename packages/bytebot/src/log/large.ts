@@ -78,6 +78,7 @@ export function withLargeEvents(log: EventLog): EventLog {
     },
     unfinished: () => log.unfinished(),
     cells: (scopes) => log.cells(scopes),
+    spent: (tenant) => log.spent(tenant),
     trim: (cell, base) => log.trim(cell, base),
     putBlob: (cell, bytes) => log.putBlob(cell, bytes),
     getBlob: (cell, ref) => log.getBlob(cell, ref),

@@ -13,7 +13,7 @@ export * from "./framer.ts";
 export * from "./kinds.ts";
 export * from "./limits.ts";
 export { Pieces } from "./pieces.ts";
-export { printable, toReport } from "./printable.ts";
+export { OBEYED, printable, toReport } from "./printable.ts";
 export * from "./scope.ts";
 export * from "./shorten.ts";
 export * from "./validate.ts";

@@ -1,3 +1,4 @@
+import type { About } from "../../log/index.ts";
 import type { Block, Event, Message, StopReason, WireError } from "../../wire/index.ts";
 import { newConversation, newTurn } from "../conversation.ts";
 import type { Effect } from "../effects.ts";
@@ -15,6 +16,7 @@ export function held(): Held {
 interface State {
   /** Absent where the `bb_snapshot` of the same entry has them all. */
   messages?: readonly Message[];
+  about?: About;
   queue: HeldInput[];
   turn?: HeldTurn;
   /** Those of an owner; those of a turn are in it. */
@@ -62,10 +64,11 @@ type StoredAsker = Pick<Asker, "component" | "id">;
 
 /** The conversation as the log keeps it from here on (rule REC-6). `withMessages`: they stand nowhere else. */
 export function toState(conversation: Conversation, withMessages: boolean): State {
-  const { messages, queue, turn, calls, questions, approved, seen } = conversation;
+  const { messages, about, queue, turn, calls, questions, approved, seen } = conversation;
   const own = [...calls.values()].filter(({ loopId }) => loopId === undefined);
   return {
     ...(withMessages ? { messages: copyMessages(messages) } : {}),
+    ...(about ? { about } : {}),
     queue: queue.map(fromInput),
     ...(turn ? { turn: fromTurn(turn) } : {}),
     calls: own.map(fromCall),
@@ -168,6 +171,9 @@ export function fromState(event: Event, snapped: Message[]): Conversation {
   const state = event["state"] as State;
   const conversation = newConversation(event["scope"] as string);
   conversation.messages = (state.messages as Message[] | undefined) ?? snapped;
+  // A log of an older version does not say it.
+  const isNamed = conversation.scope === conversation.cell && conversation.messages.length > 0;
+  conversation.about = state.about ?? (isNamed ? {} : undefined);
   conversation.queue = state.queue.map(toInput);
   for (const call of [...state.calls, ...(state.turn?.asked ?? [])]) {
     if (call.status === undefined) conversation.calls.set(call.id, toCall(call));

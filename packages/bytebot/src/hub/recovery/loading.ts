@@ -15,7 +15,15 @@ import { Recall } from "./recall.ts";
 export type Recovery = "resume" | "end" | "wait";
 
 /** What may begin something in its scope, so that all that the log says of that has to be known. */
-const BEGINNING = new Set(["user_event", "interrupt", "bb_turn_request", "bb_tool_call_request", "bb_input_request"]);
+const BEGINNING = new Set([
+  "user_event",
+  "interrupt",
+  "bb_turn_request",
+  "bb_tool_call_request",
+  "bb_input_request",
+  "bb_rename",
+  "bb_delete",
+]);
 
 /** Whoever names scopes of its own while the disk is full makes no list without an end. */
 const MAX_FAILED = 10_000;
@@ -85,9 +93,17 @@ export class Loading {
   inTurn(input: StepInput, alone: boolean): StepInput {
     if (input.type === "unload" && !(alone && this.options.cells.isQuiet(input.cell)))
       return { type: "rested", cell: input.cell };
+    if (input.type === "forked" && !this.options.cells.isLoaded(input.event.to)) {
+      const { connection, event } = input;
+      return { type: "refused", connection, event, error: failedMeanwhile() };
+    }
     if (input.type !== "event" || !this.isMissing(input.connection, input.event)) return input;
-    const error = new BytebotError("unavailable", "the log failed meanwhile: send it again", { retryable: true });
-    return { ...input, type: "refused", error };
+    return { ...input, type: "refused", error: failedMeanwhile() };
+  }
+
+  /** Resolves when all that the log says of this cell is known. */
+  async known(name: string): Promise<void> {
+    for (let reading = this.cell(name); reading; reading = this.cell(name)) await reading;
   }
 
   private cell(name: string): Promise<void> | undefined {
@@ -123,6 +139,10 @@ export class Loading {
     const { how, input } = this.options;
     if (how !== "wait") input({ type: "resume", scope, how });
   }
+}
+
+function failedMeanwhile(): BytebotError {
+  return new BytebotError("unavailable", "the log failed meanwhile: send it again", { retryable: true });
 }
 
 /** Whoever waits for something that goes on. */

@@ -1,4 +1,5 @@
 import { encloses, type Block, type Event, type Message, type StopReason, type WireError } from "../../wire/index.ts";
+import { nameBy } from "../conversations/titles.ts";
 import { newConversation, newTurn } from "../conversation.ts";
 import { approvalKey } from "../tools/calls.ts";
 import { addAssistant, addResults, addUser } from "../turn/history.ts";
@@ -32,12 +33,16 @@ export class Recall {
     }
     if (event.event_type === "interrupt") return this.interrupt(event, scope);
     if (event.event_type === "bb_state") return void this.conversations.set(scope, fromState(event, this.snapped));
+    if (event.event_type === "conversation_deleted") return this.conversations.clear();
     const conversation = this.conversation(scope);
     const { turn } = conversation;
     if (turn && typeof event["loop_id"] === "string") turn.loopId = event["loop_id"];
     switch (event.event_type) {
       case "user_event":
         return this.input(conversation, event);
+      case "conversation_title":
+        conversation.about = { ...conversation.about, title: String(event["title"]) };
+        return;
       case "input_state":
         return returned(conversation, event);
       case "input_strict":
@@ -61,6 +66,18 @@ export class Recall {
     }
   }
 
+  /** The end of a turn that is the last that counts: what waited behind it does not begin. */
+  end(event: Event): void {
+    const { turn, queue } = this.conversation(event["scope"] as string);
+    queue.length = 0;
+    if (turn) {
+      turn.steers = [];
+      // They were not delivered: see `done`.
+      if ((event["error"] as WireError | undefined)?.code === "loop_limit") heldOf(turn).due = [];
+    }
+    this.add(event);
+  }
+
   private conversation(scope: string): Conversation {
     let conversation = this.conversations.get(scope);
     if (!conversation) this.conversations.set(scope, (conversation = newConversation(scope)));
@@ -73,6 +90,7 @@ export class Recall {
     const steering = turn !== undefined && event["mode"] === "steer" && turn.stopping === undefined;
     const fate = !turn ? "started" : steering ? "steering" : "queued";
     const component = String(event["from"]);
+    nameBy(conversation, input.content);
     if (input.requester) recallSeen(conversation, component, input.requester.id, {});
     else {
       const answer = { type: "ack" as const, to: "", inReplyTo: input.id, of: event, fate };

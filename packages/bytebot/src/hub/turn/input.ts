@@ -8,6 +8,7 @@ import {
   type TurnRequest,
   type UserEvent,
 } from "../../wire/index.ts";
+import { nameBy } from "../conversations/titles.ts";
 import type { Core } from "../core.ts";
 import type { Effect } from "../effects.ts";
 import { mustFitTranscript } from "./fit.ts";
@@ -99,7 +100,8 @@ function accept(
   if (input.requester?.callId !== undefined) core.rest(input.requester.callId, 1);
   const steering = busy && mode === "steer" && turn.stopping === undefined;
   const fate = !busy ? "started" : steering ? "steering" : "queued";
-  core.append(scope, input.event);
+  const about = nameBy(conversation, input.content);
+  core.append(scope, input.event, about ? { about } : {});
   if (answerTo !== undefined) {
     const ack: Effect = { type: "ack", to: connection.id, inReplyTo: answerTo, of: input.event, fate };
     core.effect(scope, ack);
