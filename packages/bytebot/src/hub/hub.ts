@@ -70,25 +70,14 @@ export class Hub {
       full: (cell) => this.input({ type: "base", cell }),
       fault: (error) => this.fault(error),
     });
-    this.loading = new Loading({
-      core: this.core,
-      cells: this.cells,
-      log: this.log,
-      how: options.recovery ?? "resume",
-      input: (input) => this.input(input),
-      report: (line) => this.report(line),
-    });
+    const { core, cells, log } = this;
+    const fault = (error: unknown): void => this.fault(error);
+    const parts = { core, cells, log, input: (input: StepInput) => this.input(input), fault };
+    const report = (line: string): void => this.report(line);
+    this.loading = new Loading({ ...parts, how: options.recovery ?? "resume", report });
     this.schemas = new SchemaThread(this.core.limits.schemaMs);
-    this.asked = new Asked({
-      core: this.core,
-      log: this.log,
-      store,
-      cells: this.cells,
-      loading: this.loading,
-      input: (input) => this.input(input),
-      send: (to, event) => this.send(to, event),
-      fault: (error) => this.fault(error),
-    });
+    const send = (to: ConnectionId, event: Event): void => this.send(to, event);
+    this.asked = new Asked({ ...parts, store, loading: this.loading, send });
     this.timers = new Timers(this.clock, (key) => this.input({ type: "timer", key }));
     this.readers = new Readers(this.core, {
       outlet: (id) => this.open.get(id)?.outlet,
@@ -102,16 +91,13 @@ export class Hub {
       observe: (event) => this.readers.observe(event),
     });
     this.arrivals = new Arrivals({
-      core: this.core,
-      cells: this.cells,
+      ...parts,
       loading: this.loading,
       intake: new Intake(this.core, this.blobs, this.clock),
       clock: this.clock,
       isIdle: () => this.inputs.length === 0,
-      input: (input) => this.input(input),
       publish: (event) => this.effect({ type: "publish", event }),
       end: (id, reason) => this.end(id, reason),
-      fault: (error) => this.fault(error),
     });
   }
 
