@@ -224,6 +224,8 @@ export class Core {
   remove(conversation: Conversation): boolean {
     if (!this.conversations.delete(conversation.scope)) return false;
     this.tenants.count(conversation.scope, -1);
+    const tenant = tenantOf(conversation.scope);
+    if (this.tenants.conversations(tenant) === 0) this.budgets.forget(tenant);
     return this.loaded.remove(conversation);
   }
 
@@ -262,7 +264,8 @@ export class Core {
 
   /** How much of everything is kept: for tests and for whoever looks for what grows. */
   counts(): Record<string, number> {
-    const { connections, conversations, active, pending, questions, checks, away, tools, tenants, rates } = this;
+    const { connections, conversations, active, pending, questions, checks, away, tools, tenants, rates, budgets } =
+      this;
     const sizes = {
       connections,
       conversations,
@@ -274,6 +277,7 @@ export class Core {
       tools,
       tenants,
       rates,
+      budgets,
     };
     return Object.fromEntries(Object.entries(sizes).map(([name, { size }]) => [name, size]));
   }

@@ -1,3 +1,4 @@
+import type { Spent } from "../log/index.ts";
 import type { BytebotError, Event, Fork } from "../wire/index.ts";
 import type { Batch, ConnectionId } from "./effects.ts";
 import type { Offer } from "./grants.ts";
@@ -17,6 +18,8 @@ export type StepInput =
   | { type: "base"; cell: string }
   /** What the log has of a cell. */
   | { type: "restore"; conversations: readonly Conversation[] }
+  /** What the log says that a tenant has used up. */
+  | { type: "spent"; tenant: string; spent: Spent | undefined }
   /** The log has something from before: so had the app components, which may still be on their way. */
   | { type: "restarted" }
   /** Goes on with what was held, or ends it. */

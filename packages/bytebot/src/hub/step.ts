@@ -65,6 +65,8 @@ function begin(core: Core, input: StepInput): void {
       return snapshot(core, input.cell);
     case "restore":
       return restore(core, input.conversations);
+    case "spent":
+      return core.budgets.recall(input.tenant, input.spent);
     case "restarted":
       return core.comesBack();
     case "resume":

@@ -12,12 +12,11 @@ export function nothingSpent(since: number): Spent {
   return { since, turns: 0, calls: 0, tokens: 0, cost: 0 };
 }
 
-/** Both together; what belongs to an earlier period is over. */
+/** Both together, where a new period has not begun with the second: nothing that was used is ever left out of the newest. */
 export function addSpent(before: Spent | undefined, more: Spent): Spent {
   if (!before || before.since < more.since) return more;
-  if (before.since > more.since) return before;
   return {
-    since: more.since,
+    since: before.since,
     turns: before.turns + more.turns,
     calls: before.calls + more.calls,
     tokens: before.tokens + more.tokens,

@@ -273,7 +273,7 @@ export function logSuite(name: string, open: () => Promise<EventLog>): void {
     await log.append("u/a", first.pos, { ...entry("e", "later"), spent: { ...spent, since: 1000 } });
     assert.deepEqual(await log.spent("u"), { ...spent, since: 1000 });
     await log.append("u/b", 1, { ...entry("f", "late"), spent });
-    assert.deepEqual(await log.spent("u"), { ...spent, since: 1000 });
+    assert.deepEqual(await log.spent("u"), { since: 1000, turns: 2, calls: 4, tokens: 60, cost: 1 });
     await log.close();
   });
 

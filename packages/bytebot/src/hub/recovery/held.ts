@@ -36,7 +36,7 @@ interface HeldInput {
   requester?: StoredAsker & { callId?: string };
 }
 
-interface HeldTurn extends Pick<Turn, "loopId" | "round" | "attempt" | "calls" | "lastCall" | "sameCalls"> {
+interface HeldTurn extends Pick<Turn, "loopId" | "round" | "attempt" | "calls" | "lastCall" | "sameCalls" | "tokens"> {
   input: HeldInput;
   steers: HeldInput[];
   stopping?: string;
@@ -100,12 +100,12 @@ function fromAsker({ component, id, callId }: Asker & { callId?: string }): Stor
 }
 
 function fromTurn(turn: Turn): HeldTurn {
-  const { loopId, round, calls, lastCall, sameCalls, input, steers, stopping } = turn;
+  const { loopId, round, calls, lastCall, sameCalls, tokens, input, steers, stopping } = turn;
   const phase = heldPhase(turn);
   // The wait before the next attempt is over with the restart.
   const attempt = turn.phase.step === "pausing" ? turn.attempt + 1 : turn.attempt;
   return {
-    ...{ loopId, round, attempt, calls, lastCall, sameCalls },
+    ...{ loopId, round, attempt, calls, lastCall, sameCalls, tokens },
     input: fromInput(input),
     steers: steers.map(fromInput),
     ...(stopping ? { stopping: stopping.reason } : {}),
@@ -191,9 +191,9 @@ function toInput({ id, event, requester, returning }: HeldInput): Input {
 }
 
 function toTurn(conversation: Conversation, stored: HeldTurn): Turn {
-  const { loopId, round, attempt, calls, lastCall, sameCalls, at, request = "", end } = stored;
+  const { loopId, round, attempt, calls, lastCall, sameCalls, tokens = 0, at, request = "", end } = stored;
   const turn = newTurn(loopId, toInput(stored.input));
-  Object.assign(turn, { round, attempt, calls, lastCall, sameCalls, steers: stored.steers.map(toInput) });
+  Object.assign(turn, { round, attempt, calls, lastCall, sameCalls, tokens, steers: stored.steers.map(toInput) });
   if (stored.stopping !== undefined) turn.stopping = { reason: stored.stopping, until: 0 };
   const blocks: Block[] = [];
   for (const [index, block] of stored.blocks) blocks[index] = block;

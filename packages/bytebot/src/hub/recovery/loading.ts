@@ -1,4 +1,4 @@
-import { BytebotError, cellOf, isScope, type Event } from "../../wire/index.ts";
+import { BytebotError, cellOf, isScope, tenantOf, type Event } from "../../wire/index.ts";
 import type { Cells } from "../cells/cells.ts";
 import { isBusy } from "../conversation.ts";
 import type { Core } from "../core.ts";
@@ -59,7 +59,8 @@ export class Loading {
   /** Would this event begin something in a cell of which nothing is known? */
   isMissing(from: ConnectionId, { event_type, scope }: Event): boolean {
     const { core, cells } = this.options;
-    if (!BEGINNING.has(event_type) || !isScope(scope) || cells.isLoaded(cellOf(scope))) return false;
+    if (!BEGINNING.has(event_type) || !isScope(scope)) return false;
+    if (cells.isLoaded(cellOf(scope)) && !core.budgets.needs(tenantOf(scope))) return false;
     const connection = core.synced(from);
     return connection !== undefined && mayTouch(connection, scope);
   }
@@ -107,7 +108,8 @@ export class Loading {
   }
 
   private cell(name: string): Promise<void> | undefined {
-    if (this.options.cells.isLoaded(name)) return undefined;
+    const { core, cells } = this.options;
+    if (cells.isLoaded(name) && !core.budgets.needs(tenantOf(name))) return undefined;
     const under = this.under.get(name);
     if (under) return under;
     const loading = this.load(name).finally(() => this.under.delete(name));
@@ -116,7 +118,13 @@ export class Loading {
   }
 
   private async load(name: string): Promise<void> {
-    const { core, cells, input } = this.options;
+    const { core, cells, log, input } = this.options;
+    const tenant = tenantOf(name);
+    if (core.budgets.needs(tenant)) {
+      const spent = await log.spent(tenant);
+      input({ type: "spent", tenant, spent });
+    }
+    if (cells.isLoaded(name)) return;
     const entries = await cells.read(name);
     const recall = new Recall(core.limits.approvalMs);
     for (const entry of entries) {

@@ -1,7 +1,17 @@
-import { encloses, type Block, type Event, type Message, type StopReason, type WireError } from "../../wire/index.ts";
+import {
+  encloses,
+  type Block,
+  type Event,
+  type Message,
+  type StopReason,
+  type Usage,
+  type WireError,
+} from "../../wire/index.ts";
 import { nameBy } from "../conversations/titles.ts";
 import { newConversation, newTurn } from "../conversation.ts";
 import { approvalKey } from "../tools/calls.ts";
+import { tokensOf } from "../tenants/budget.ts";
+import { useTokens } from "../turn/allowance.ts";
 import { addAssistant, addResults, addUser } from "../turn/history.ts";
 import { isKept } from "../turn/blocks.ts";
 import { countCall, refusalOf, turnResult, type ToolUse } from "../turn/turn.ts";
@@ -59,7 +69,7 @@ export class Recall {
       case "bb_infer_request":
         return inferring(conversation, turn, event);
       case "bb_infer_result":
-        return inferred(conversation, turn, event);
+        return inferred(this.conversations, conversation, turn, event);
       case "infer_chunk":
         if (event["kind"] === "loop_done") return done(conversation, turn, event);
         if (turn) heldOf(turn).blocks[event["index"] as number] = event["block"] as Block;
@@ -72,8 +82,7 @@ export class Recall {
     queue.length = 0;
     if (turn) {
       turn.steers = [];
-      // They were not delivered: see `done`.
-      if ((event["error"] as WireError | undefined)?.code === "loop_limit") heldOf(turn).due = [];
+      if (isGuarded(turn, event)) heldOf(turn).due = [];
     }
     this.add(event);
   }
@@ -178,8 +187,14 @@ function inferring(conversation: Conversation, turn: Turn | undefined, event: Ev
   turn.phase = { ...held(), at: "inferring", request: String(event["id"]) };
 }
 
-function inferred(conversation: Conversation, turn: Turn | undefined, event: Event): void {
+function inferred(
+  conversations: ReadonlyMap<string, Conversation>,
+  conversation: Conversation,
+  turn: Turn | undefined,
+  event: Event,
+): void {
   if (!turn) return;
+  useTokens(conversations, conversation, tokensOf(event["usage"] as Usage | undefined));
   const phase = heldOf(turn);
   const stopReason = event["stop_reason"] as StopReason | undefined;
   phase.at = "ended";
@@ -316,7 +331,7 @@ function done(conversation: Conversation, turn: Turn | undefined, event: Event):
   const { queue } = conversation;
   const phase = heldOf(turn);
   const error = event["error"] as WireError | undefined;
-  if (error?.code === "loop_limit") turn.steers.unshift(...phase.due.splice(0));
+  if (isGuarded(turn, event)) turn.steers.unshift(...phase.due.splice(0));
   deliver(conversation, turn);
   keep(conversation, phase);
   const { requester } = turn.input;
@@ -330,6 +345,11 @@ function done(conversation: Conversation, turn: Turn | undefined, event: Event):
   queue.unshift(...turn.steers.splice(0));
   const next = queue.shift();
   if (next) begin(conversation, next);
+}
+
+/** It ended within the round of its last calls, none of which ran: what was to come with the next was not delivered. */
+function isGuarded(turn: Turn, event: Event): boolean {
+  return (event["round"] as number) < turn.round;
 }
 
 /** What the person saw of an answer that did not come to its end (rule INT-5). */

@@ -56,6 +56,7 @@ export function turnRequest(core: Core, connection: Synced, event: TurnRequest):
     from: connection.offer.componentId,
     // After a restart of the Hub the same request is not a new one (rule REC-3).
     request_id: event.id,
+    ...(event.budget ? { budget: event.budget } : {}),
     ...(call ? { call_id: call.id } : {}),
   };
   const input: Input = {
