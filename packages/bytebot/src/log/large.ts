@@ -88,7 +88,7 @@ export function withLargeEvents(log: EventLog): EventLog {
 
 /** Appends the entry, its large events put beside it: asked for at once, so that an engine may commit all of it together. */
 export function withoutLarge(
-  log: EventLog,
+  log: Pick<EventLog, "putBlob">,
   cell: string,
   entry: NewEntry,
   append: (small: NewEntry) => Place | Promise<Place>,

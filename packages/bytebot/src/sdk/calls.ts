@@ -1,10 +1,11 @@
-import { bytesOf, INLINE_BYTES, RESULT_BYTES, shorten, sizeOf } from "../wire/index.ts";
-import type { InputBlock, InputResult, Keep, RawBlock, ToolCallRequest } from "../wire/index.ts";
+import { BytebotError, bytesOf, encodeSegment, INLINE_BYTES, RESULT_BYTES, shorten, sizeOf } from "../wire/index.ts";
+import type { InputBlock, InputResult, Keep, RawBlock, ToolCallRequest, TurnResult } from "../wire/index.ts";
 import type { Stop, Work } from "./answers.ts";
 import type { Connection } from "./connection.ts";
 import { newId } from "./outgoing.ts";
 import { failedAnswer } from "./serve.ts";
-import { isZod, jsonSchema, type Question, type Tool, type ToolCall } from "./tools.ts";
+import { isZod, jsonSchema } from "./tools.ts";
+import type { ChildTurn, Question, Tool, ToolCall, TurnOptions } from "./tools.ts";
 
 const MAX_PROGRESS = 16 * 1024;
 /** What a result holds beside its content, in bytes. */
@@ -22,6 +23,8 @@ export function callWork(connection: Connection, request: ToolCallRequest, key: 
     failed: (error) => failedAnswer(request, error),
   };
 }
+
+const NO_REASON = { code: "internal", message: "the turn failed without a reason", retryable: false };
 
 class Call implements ToolCall {
   readonly scope: string;
@@ -64,6 +67,20 @@ class Call implements ToolCall {
     // How long a person may take is the Hub's to say.
     const answer = (await this.connection.request(event, { timeoutMs: Infinity, signal: this.signal })) as InputResult;
     return { outcome: answer.outcome, value: answer.value };
+  }
+
+  async turn(content: string | InputBlock[], { name, budget }: TurnOptions = {}): Promise<ChildTurn> {
+    const scope = `${this.scope}/~${encodeSegment(name ?? newId("a"))}`;
+    const event = { event_type: "bb_turn_request", id: newId("t"), call_id: this.callId, scope, content, budget };
+    // How long it may take is the call's deadline.
+    const request = this.connection.request(event, { timeoutMs: Infinity, signal: this.signal });
+    const { success, content: said = [], error } = (await request) as TurnResult;
+    if (!success) {
+      const { code, message, retryable } = BytebotError.fromWire(error ?? NO_REASON);
+      throw new BytebotError(code, message, { retryable, data: { content: said } });
+    }
+    const text = said.flatMap((block) => (block.type === "text" ? [block.text] : [])).join("");
+    return { scope, content: said, text };
   }
 }
 
