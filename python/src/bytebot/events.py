@@ -837,6 +837,10 @@ Cancel = TypedDict(
     },
 )
 
+TurnRequestBudget = TypedDict(
+    "TurnRequestBudget", {"tokens": "NotRequired[int]", "calls": "NotRequired[int]", "rounds": "NotRequired[int]"}
+)
+
 TurnRequest = TypedDict(
     "TurnRequest",
     {
@@ -852,6 +856,7 @@ TurnRequest = TypedDict(
         "_meta": "NotRequired[dict[str, Any]]",
         "call_id": "NotRequired[str]",
         "content": "str | list[InputBlock]",
+        "budget": "NotRequired[TurnRequestBudget]",
     },
 )
 
@@ -1090,6 +1095,8 @@ Live = TypedDict(
     },
 )
 
+SnapshotForkedFrom = TypedDict("SnapshotForkedFrom", {"scope": "str", "seq": "int"})
+
 SnapshotStateOpenItem = TypedDict("SnapshotStateOpenItem", {"event_type": "str"})
 
 SnapshotState = TypedDict(
@@ -1109,6 +1116,8 @@ Snapshot = TypedDict(
         "from": "NotRequired[str]",
         "observed": "NotRequired[bool]",
         "_meta": "NotRequired[dict[str, Any]]",
+        "forked_from": "NotRequired[SnapshotForkedFrom]",
+        "title": "NotRequired[str]",
         "state": "NotRequired[SnapshotState]",
     },
 )
@@ -1150,6 +1159,200 @@ HistoryResult = TypedDict(
         "error": "NotRequired[Error]",
         "events": "NotRequired[list[HistoryResultEventsItem]]",
         "more": "NotRequired[bool]",
+    },
+)
+
+Conversations = TypedDict(
+    "Conversations",
+    {
+        "event_type": "Literal['bb_conversations']",
+        "id": "str",
+        "in_reply_to": "NotRequired[str]",
+        "scope": "NotRequired[str]",
+        "seq": "NotRequired[int]",
+        "cursor": "NotRequired[str]",
+        "ts": "NotRequired[float]",
+        "from": "NotRequired[str]",
+        "observed": "NotRequired[bool]",
+        "_meta": "NotRequired[dict[str, Any]]",
+        "limit": "NotRequired[int]",
+        "before": "NotRequired[str]",
+    },
+)
+
+ConversationsResultConversationsItemForkedFrom = TypedDict(
+    "ConversationsResultConversationsItemForkedFrom", {"scope": "str", "seq": "int"}
+)
+
+ConversationsResultConversationsItem = TypedDict(
+    "ConversationsResultConversationsItem",
+    {
+        "scope": "str",
+        "title": "NotRequired[str]",
+        "last_activity": "float",
+        "events": "int",
+        "state": "Literal['running', 'idle']",
+        "cursor": "str",
+        "forked_from": "NotRequired[ConversationsResultConversationsItemForkedFrom]",
+    },
+)
+
+ConversationsResult = TypedDict(
+    "ConversationsResult",
+    {
+        "event_type": "Literal['bb_conversations_result']",
+        "id": "NotRequired[str]",
+        "in_reply_to": "str",
+        "scope": "NotRequired[str]",
+        "seq": "NotRequired[int]",
+        "cursor": "NotRequired[str]",
+        "ts": "NotRequired[float]",
+        "from": "NotRequired[str]",
+        "observed": "NotRequired[bool]",
+        "_meta": "NotRequired[dict[str, Any]]",
+        "success": "bool",
+        "error": "NotRequired[Error]",
+        "conversations": "NotRequired[list[ConversationsResultConversationsItem]]",
+        "more": "NotRequired[bool]",
+    },
+)
+
+Rename = TypedDict(
+    "Rename",
+    {
+        "event_type": "Literal['bb_rename']",
+        "id": "str",
+        "in_reply_to": "NotRequired[str]",
+        "scope": "str",
+        "seq": "NotRequired[int]",
+        "cursor": "NotRequired[str]",
+        "ts": "NotRequired[float]",
+        "from": "NotRequired[str]",
+        "observed": "NotRequired[bool]",
+        "_meta": "NotRequired[dict[str, Any]]",
+        "title": "str",
+    },
+)
+
+RenameResult = TypedDict(
+    "RenameResult",
+    {
+        "event_type": "Literal['bb_rename_result']",
+        "id": "NotRequired[str]",
+        "in_reply_to": "str",
+        "scope": "NotRequired[str]",
+        "seq": "NotRequired[int]",
+        "cursor": "NotRequired[str]",
+        "ts": "NotRequired[float]",
+        "from": "NotRequired[str]",
+        "observed": "NotRequired[bool]",
+        "_meta": "NotRequired[dict[str, Any]]",
+        "success": "bool",
+        "error": "NotRequired[Error]",
+    },
+)
+
+Fork = TypedDict(
+    "Fork",
+    {
+        "event_type": "Literal['bb_fork']",
+        "id": "str",
+        "in_reply_to": "NotRequired[str]",
+        "scope": "str",
+        "seq": "NotRequired[int]",
+        "cursor": "NotRequired[str]",
+        "ts": "NotRequired[float]",
+        "from": "NotRequired[str]",
+        "observed": "NotRequired[bool]",
+        "_meta": "NotRequired[dict[str, Any]]",
+        "at": "int",
+        "to": "str",
+    },
+)
+
+ForkResult = TypedDict(
+    "ForkResult",
+    {
+        "event_type": "Literal['bb_fork_result']",
+        "id": "NotRequired[str]",
+        "in_reply_to": "str",
+        "scope": "NotRequired[str]",
+        "seq": "NotRequired[int]",
+        "cursor": "NotRequired[str]",
+        "ts": "NotRequired[float]",
+        "from": "NotRequired[str]",
+        "observed": "NotRequired[bool]",
+        "_meta": "NotRequired[dict[str, Any]]",
+        "success": "bool",
+        "error": "NotRequired[Error]",
+        "to": "NotRequired[str]",
+    },
+)
+
+Delete = TypedDict(
+    "Delete",
+    {
+        "event_type": "Literal['bb_delete']",
+        "id": "str",
+        "in_reply_to": "NotRequired[str]",
+        "scope": "str",
+        "seq": "NotRequired[int]",
+        "cursor": "NotRequired[str]",
+        "ts": "NotRequired[float]",
+        "from": "NotRequired[str]",
+        "observed": "NotRequired[bool]",
+        "_meta": "NotRequired[dict[str, Any]]",
+    },
+)
+
+DeleteResult = TypedDict(
+    "DeleteResult",
+    {
+        "event_type": "Literal['bb_delete_result']",
+        "id": "NotRequired[str]",
+        "in_reply_to": "str",
+        "scope": "NotRequired[str]",
+        "seq": "NotRequired[int]",
+        "cursor": "NotRequired[str]",
+        "ts": "NotRequired[float]",
+        "from": "NotRequired[str]",
+        "observed": "NotRequired[bool]",
+        "_meta": "NotRequired[dict[str, Any]]",
+        "success": "bool",
+        "error": "NotRequired[Error]",
+    },
+)
+
+ConversationTitle = TypedDict(
+    "ConversationTitle",
+    {
+        "event_type": "Literal['conversation_title']",
+        "id": "NotRequired[str]",
+        "in_reply_to": "NotRequired[str]",
+        "scope": "str",
+        "seq": "NotRequired[int]",
+        "cursor": "NotRequired[str]",
+        "ts": "NotRequired[float]",
+        "from": "NotRequired[str]",
+        "observed": "NotRequired[bool]",
+        "_meta": "NotRequired[dict[str, Any]]",
+        "title": "str",
+    },
+)
+
+ConversationDeleted = TypedDict(
+    "ConversationDeleted",
+    {
+        "event_type": "Literal['conversation_deleted']",
+        "id": "NotRequired[str]",
+        "in_reply_to": "NotRequired[str]",
+        "scope": "str",
+        "seq": "NotRequired[int]",
+        "cursor": "NotRequired[str]",
+        "ts": "NotRequired[float]",
+        "from": "NotRequired[str]",
+        "observed": "NotRequired[bool]",
+        "_meta": "NotRequired[dict[str, Any]]",
     },
 )
 
@@ -1335,6 +1538,16 @@ EventType: TypeAlias = Literal[
     "bb_snapshot",
     "bb_history_request",
     "bb_history_result",
+    "bb_conversations",
+    "bb_conversations_result",
+    "bb_rename",
+    "bb_rename_result",
+    "bb_fork",
+    "bb_fork_result",
+    "bb_delete",
+    "bb_delete_result",
+    "conversation_title",
+    "conversation_deleted",
     "bb_attach",
     "bb_attach_result",
     "bb_detach",
