@@ -4,6 +4,7 @@ import { castOf } from "./cast/cast.ts";
 import { UiActor } from "./cast/ui.ts";
 import { Answers } from "./checks/answers.ts";
 import { Approvals } from "./checks/approvals.ts";
+import { Conversations } from "./checks/conversations.ts";
 import { Effects } from "./checks/effects.ts";
 import { Memory } from "./checks/memory.ts";
 import { Once } from "./checks/once.ts";
@@ -42,7 +43,7 @@ export async function run(seed: number, mode: Mode = "easy", shrink: Shrink = {}
     ...(mode === "hard" ? hard(random) : {}),
     ...shrink,
   }));
-  const checks = [Wall, Effects, Reader, Provider, Answers, Once, Approvals, Transcript, Memory, Rest];
+  const checks = [Wall, Effects, Reader, Conversations, Provider, Answers, Once, Approvals, Transcript, Memory, Rest];
   stage.checks.push(...checks.map((Of) => new Of(stage)));
   const cast = castOf(stage);
   for (const actor of cast) stage.time.in(stage.random.below(20), () => actor.connect());
