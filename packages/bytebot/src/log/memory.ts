@@ -166,13 +166,19 @@ export class MemoryLog implements EventLog {
   }
 
   async *cells(scopes: readonly string[]): AsyncIterable<CellInfo> {
-    const found: string[] = [];
+    const runs: string[][] = [[]];
     let passed = 0;
     for (const cell of this.logs.keys()) {
-      if (reaches(scopes, cell)) found.push(cell);
-      if (++passed % PASSED_AT_ONCE === 0) await turnOfTheLoop();
+      if (reaches(scopes, cell)) runs.at(-1)!.push(cell);
+      if (++passed % PASSED_AT_ONCE !== 0) continue;
+      runs.push([]);
+      await turnOfTheLoop();
     }
-    for (const cell of found.sort()) {
+    for (const run of runs) {
+      run.sort();
+      await turnOfTheLoop();
+    }
+    for (const cell of inOrder(runs)) {
       const { head, entries, about } = this.logs.get(cell)!;
       const [first, last] = [entries[0], entries.at(-1)];
       if (!first || !last) continue;
@@ -275,6 +281,16 @@ export class MemoryLog implements EventLog {
     const waiting = this.waiting;
     this.waiting = [];
     for (const resolve of waiting) resolve();
+  }
+}
+
+/** All of these runs, each sorted: a million at once would hold up everybody. */
+function* inOrder(runs: readonly string[][]): Generator<string> {
+  const heads = runs.filter(({ length }) => length > 0).map((run) => ({ run, at: 0 }));
+  while (heads.length > 0) {
+    const least = heads.reduce((a, b) => (b.run[b.at]! < a.run[a.at]! ? b : a));
+    yield least.run[least.at++]!;
+    if (least.at === least.run.length) heads.splice(heads.indexOf(least), 1);
   }
 }
 

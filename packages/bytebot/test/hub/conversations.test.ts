@@ -1,6 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { setImmediate as turnOfTheLoop } from "node:timers/promises";
 import type { Event } from "../../src/wire/index.ts";
+import { MemoryBlobs, MemoryLog } from "../../src/log/index.ts";
 import { goOn, restarted } from "./restart.ts";
 import { inferResult, message, textChunks, World, type Peer } from "./world.ts";
 
@@ -364,4 +366,74 @@ test("conversations that have left the memory are listed, renamed, forked and de
     ],
   );
   await world.end();
+});
+
+test("a conversation that is deleted while it is forked is not half in the fork, nor are its blobs (CVS-4, CVS-5)", async () => {
+  const world = new World();
+  await answering(world);
+  const ui = await world.join("ui");
+  for (let n = 0; n < 20; n++) await ui.send(message(`message ${n}`, "u/a"));
+  const last = ends(ui, "u/a").at(-1)!["seq"];
+  await ui.send(fork("u/a", last, "u/b"), remove("u/a"));
+  await world.settle();
+  const error = ui.last("bb_error");
+  assert.deepEqual([error["in_reply_to"], error["code"]], ["f", "not_found"]);
+  assert.deepEqual(await listed(ui), []);
+  assert.equal(world.blobs.bytes("u"), 0);
+  await world.end();
+});
+
+test("two forks into one scope at once: one is there, the other is refused (CVS-4)", async () => {
+  const world = new World();
+  await answering(world);
+  const [one, two] = [await world.join("ui", { name: "one" }), await world.join("ui", { name: "two" })];
+  await one.send(message("hello", "u/a"));
+  const at = ends(one, "u/a")[0]!["seq"];
+  one.link.send(fork("u/a", at, "u/b"));
+  await two.send(fork("u/a", at, "u/b"));
+  await world.settle();
+  assert.equal(one.all("bb_fork_result").length + two.all("bb_fork_result").length, 1);
+  assert.deepEqual(
+    [...one.all("bb_error"), ...two.all("bb_error")].map(({ code }) => code),
+    ["conflict"],
+  );
+  await world.end();
+});
+
+test("a fork whose blobs the tenant has no room for leaves nothing (CVS-4, BLB-4)", async () => {
+  const blobs = new MemoryBlobs({ tenantBytes: 10_000 });
+  const world = new World({ blobs });
+  await answering(world);
+  const ui = await world.join("ui");
+  const data = Buffer.alloc(6000).toString("base64");
+  await ui.send({ event_type: "bb_blob", id: "p", scope: "u/a", part: 0, last: true, data });
+  const { ref, size } = ui.last("bb_blob");
+  const blob = { type: "blob", ref, mime_type: "application/octet-stream", size };
+  await ui.send(message("", "u/a", { content: [{ type: "text", text: "look" }, blob] }));
+  const before = blobs.bytes("u");
+  await ui.send(fork("u/a", ends(ui, "u/a")[0]!["seq"], "u/b"));
+  await world.settle();
+  assert.equal(ui.last("bb_error")["code"], "overloaded");
+  assert.equal(blobs.bytes("u"), before);
+  assert.deepEqual(scopes(await listed(ui)), ["u/a"]);
+  await world.end();
+});
+
+test("a list of many conversations holds up nobody, and holds no more than its page (CVS-1)", async () => {
+  const log = new MemoryLog();
+  for (let n = 0; n < 30_000; n++)
+    await log.append(`u/c${n}`, 0, { id: `e${n}`, events: [message("x", `u/c${n}`)], about: { title: `title ${n}` } });
+  const world = new World({ log });
+  const ui = await world.join("ui", { scopes: ["u"] });
+  ui.link.send(list({ limit: 3 }));
+  // Between its slices others have their turn.
+  let turns = 0;
+  for (; ui.all("bb_conversations_result").length === 0; turns++) await turnOfTheLoop();
+  assert.ok(turns > 15, String(turns));
+  const found = ui.last("bb_conversations_result")["conversations"] as Event[];
+  assert.deepEqual(
+    found.map(({ title }) => title),
+    ["title 29999", "title 29998", "title 29997"],
+  );
+  await world.hub.close();
 });

@@ -1,10 +1,16 @@
-import { MAX_ENTRY_EVENTS, type BlobStore, type Entry, type EventLog } from "../../log/index.ts";
+import { MAX_ENTRY_EVENTS, type BlobStore, type Entry, type EventLog, type Pos } from "../../log/index.ts";
 import { BytebotError, type Block, type Event, type Fork, type Message } from "../../wire/index.ts";
 import { newConversation } from "../conversation.ts";
 import type { Pause } from "../readers/pages.ts";
 import { stamped } from "../readers/replay.ts";
 import { Recall } from "../recovery/recall.ts";
 import type { Conversation } from "../state.ts";
+
+/** A conversation as it was, under its new scope, and the oldest entry that says so. */
+interface Forked {
+  conversation: Conversation;
+  oldest: Pos;
+}
 
 /**
  * The conversation as it was when the turn had ended whose `loop_done` has this `seq`: what waited then is not in it
@@ -15,7 +21,7 @@ export async function forkOf(
   { scope, at: seq, to }: Fork,
   approvalMs: number,
   pause: Pause,
-): Promise<Conversation> {
+): Promise<Forked> {
   const pos = Math.floor(seq / MAX_ENTRY_EVENTS);
   const entries = await upTo(log, scope, pos, pause);
   const last = entries[0];
@@ -27,6 +33,7 @@ export async function forkOf(
     const fix = "fork at the seq of an infer_chunk loop_done";
     throw new BytebotError("invalid_params", `the seq ${seq} of "${scope}" is not the end of a turn: ${fix}`);
   }
+  const oldest = entries.at(-1)!.pos;
   const recall = new Recall(approvalMs);
   for (const entry of entries.reverse()) {
     for (const [at, event] of entry.events.entries()) {
@@ -38,11 +45,18 @@ export async function forkOf(
   if (isEnd(end)) recall.end(stamped(end, last, index));
   const was = recall.conversations.get(scope);
   const title = was?.about?.title;
-  return {
-    ...newConversation(to),
-    messages: was?.messages ?? [],
-    about: { ...(title === undefined ? {} : { title }), forked_from: { scope, seq } },
-  };
+  const about = { ...(title === undefined ? {} : { title }), forked_from: { scope, seq } };
+  return { oldest, conversation: { ...newConversation(to), messages: was?.messages ?? [], about } };
+}
+
+/** Rejects with `not_found` where what was read was deleted or trimmed meanwhile: it may not have been all. */
+export async function mustBeKept(log: EventLog, scope: string, oldest: Pos): Promise<void> {
+  try {
+    for await (const _ of log.read(scope, oldest - 1)) return;
+  } catch (error) {
+    const { code, message } = BytebotError.from(error);
+    throw code === "cursor_expired" ? new BytebotError("not_found", `it went while it was read: ${message}`) : error;
+  }
 }
 
 /** The cell's entries from that position down to the newest that stands for all before it, the newest first. */
@@ -66,29 +80,24 @@ function isBeginning({ event_type, forked_from }: Event): boolean {
   return event_type === "bb_snapshot" && forked_from !== undefined;
 }
 
-/** The blobs that these messages name, from one cell to another. Rejects as the store does; nothing is left then. */
+/** The blobs that these messages name, from one cell to another. Rejects as the store does. */
 export async function copyBlobs(
   store: BlobStore,
   messages: readonly Message[],
   from: string,
   to: string,
 ): Promise<void> {
-  try {
-    for (const ref of refsIn(messages)) {
-      const blob = await store.find(from, ref);
-      if (!blob) continue;
-      const writer = store.create(to);
-      try {
-        for await (const piece of blob.read()) await writer.write(piece);
-        await writer.commit(ref, blob.mimeType);
-      } catch (error) {
-        await writer.discard();
-        throw error;
-      }
+  for (const ref of refsIn(messages)) {
+    const blob = await store.find(from, ref);
+    if (!blob) continue;
+    const writer = store.create(to);
+    try {
+      for await (const piece of blob.read()) await writer.write(piece);
+      await writer.commit(ref, blob.mimeType);
+    } catch (error) {
+      await writer.discard();
+      throw error;
     }
-  } catch (error) {
-    await store.drop(to);
-    throw error;
   }
 }
 

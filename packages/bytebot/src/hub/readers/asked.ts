@@ -1,6 +1,6 @@
 import type { BlobStore, EventLog } from "../../log/index.ts";
 import { BytebotError, type Conversations, type Event, type Fork, type HistoryRequest } from "../../wire/index.ts";
-import { copyBlobs, forkOf } from "../conversations/forking.ts";
+import { copyBlobs, forkOf, mustBeKept } from "../conversations/forking.ts";
 import { list } from "../conversations/listing.ts";
 import type { Cells } from "../cells/cells.ts";
 import type { Core } from "../core.ts";
@@ -24,6 +24,8 @@ export interface AskedOptions {
 /** What is asked that the log and the blobs have to be read for, and what becomes of both in the end. */
 export class Asked {
   readonly pages = new Pages();
+  /** Scopes in which one begins. */
+  private readonly forking = new Set<string>();
   private readonly options: AskedOptions;
 
   constructor(options: AskedOptions) {
@@ -56,12 +58,26 @@ export class Asked {
     return list(core, log, reader, event as Conversations & Event, pause);
   }
 
-  private async fork(to: ConnectionId, event: Fork, pause: Pause): Promise<void> {
+  private async fork(connection: ConnectionId, event: Fork, pause: Pause): Promise<void> {
     const { core, log, store, loading, input } = this.options;
-    const conversation = await forkOf(log, event, core.limits.approvalMs, pause);
-    await loading.known(event.to);
-    if (core.loaded.of(event.to).length === 0) await copyBlobs(store, conversation.messages, event.scope, event.to);
-    input({ type: "forked", connection: to, event, conversation });
+    const { scope, to } = event;
+    const { conversation, oldest } = await forkOf(log, event, core.limits.approvalMs, pause);
+    await loading.known(to);
+    if (core.loaded.of(to).length > 0 || this.forking.has(to))
+      throw new BytebotError("conflict", `there is a conversation "${to}" already`);
+    this.forking.add(to);
+    try {
+      await copyBlobs(store, conversation.messages, scope, to);
+      await mustBeKept(log, scope, oldest);
+      await loading.known(to);
+      input({ type: "forked", connection, event, conversation });
+    } catch (error) {
+      // What was copied is of no use, unless somebody has begun there meanwhile.
+      if (core.loaded.of(to).length === 0) await store.drop(to);
+      throw error;
+    } finally {
+      this.forking.delete(to);
+    }
   }
 
   /** Its blobs go too; and where nothing has begun since, nothing of it is kept in memory. */
