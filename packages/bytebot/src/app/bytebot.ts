@@ -46,7 +46,10 @@ export interface ByteBotOptions {
   limits?: HubOptions["limits"];
   /** What one tenant may have at once; each has a default. */
   quotas?: HubOptions["quotas"];
-  /** What tenants may use up from the start on, by patterns such as "u_*"; the last that matches counts, without one: no bound. */
+  /**
+   * What tenants may use up of tokens, cost, turns and calls, `per` hour, day or month or since the log began, by patterns
+   * such as "u_*"; the last that matches counts, without one: no bound.
+   */
   budgets?: HubOptions["budgets"];
   /** For budgets of cost: prices of a million tokens, by patterns of models. */
   prices?: HubOptions["prices"];
