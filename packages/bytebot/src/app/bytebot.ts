@@ -9,9 +9,11 @@ import {
   type BlobBlock,
   type Block,
   type ComponentInfo,
+  type ConversationInfo,
   type Event,
   type PolicyRule,
   type ToolCallResult,
+  type WireError,
 } from "../wire/index.ts";
 import { Attachments, type Attached } from "./attachments.ts";
 import { normalize, type AttachOptions, type Component } from "./component.ts";
@@ -70,6 +72,17 @@ export interface SendOptions {
   id?: string;
   mode?: "queue" | "steer" | "replace" | "refuse";
   signal?: AbortSignal;
+}
+
+export interface ConversationsOptions {
+  scope?: string;
+  limit?: number;
+  before?: string;
+}
+
+export interface ConversationsPage {
+  conversations: ConversationInfo[];
+  more: boolean;
 }
 
 /** An app: a Hub and its satellites. */
@@ -177,6 +190,28 @@ export class ByteBot {
   /** Stops what runs in the scope and below. */
   async interrupt(scope: string, reason = "the app interrupted"): Promise<Ack> {
     return (await this.request({ event_type: "interrupt", scope, reason })) as Ack;
+  }
+
+  /** The conversations of a scope, or all, the newest activity first; `before`: the `cursor` of the last one of the page before. */
+  async conversations(options: ConversationsOptions = {}): Promise<ConversationsPage> {
+    const { conversations, more, success, error } = await this.request({ event_type: "bb_conversations", ...options });
+    if (success !== true) throw BytebotError.fromWire(error as WireError);
+    return { conversations, more } as ConversationsPage;
+  }
+
+  /** Gives a conversation another title. Rejects with `not_found` where nothing was said in it. */
+  async rename(scope: string, title: string): Promise<void> {
+    await this.request({ event_type: "bb_rename", scope, title });
+  }
+
+  /** Begins `to` with all that was said in `scope` up to the end of a turn: `at` is the `seq` of its `loop_done`. */
+  async fork(scope: string, at: number, to: string): Promise<void> {
+    await this.request({ event_type: "bb_fork", scope, at, to });
+  }
+
+  /** Deletes a conversation and what is below it in its cell: nothing of it is left. Rejects with `conflict` while something goes on. */
+  async delete(scope: string): Promise<void> {
+    await this.request({ event_type: "bb_delete", scope });
   }
 
   /** Goes on with turns of this scope and below that wait since the start (`recovery: "wait"`); "*" is all. */

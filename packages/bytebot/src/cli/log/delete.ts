@@ -5,7 +5,7 @@ import { decided, toScope, words } from "./decided.ts";
 export async function run(args: string[]): Promise<number> {
   const { db, given } = words("delete", args, ["SCOPE"]);
   const [scope = ""] = given;
-  await decided(db, { event_type: "bb_delete", id: "delete", scope: toScope(scope) });
+  await decided(db, (app) => app.delete(toScope(scope)));
   printLine(`${printable(scope)} is deleted`);
   return 0;
 }

@@ -9,7 +9,7 @@ export async function run(args: string[]): Promise<number> {
   const [scope = "", title = ""] = given;
   if (!isTitle(title))
     throw new UsageError("log", "a title is 1 to 200 characters, without control characters and marks that turn text");
-  await decided(db, { event_type: "bb_rename", id: "rename", scope: toScope(scope), title });
+  await decided(db, (app) => app.rename(toScope(scope), title));
   printLine(`${printable(scope)}: ${printable(title)}`);
   return 0;
 }

@@ -36,7 +36,9 @@ interface HeldInput {
   requester?: StoredAsker & { callId?: string };
 }
 
-interface HeldTurn extends Pick<Turn, "loopId" | "round" | "attempt" | "calls" | "lastCall" | "sameCalls" | "tokens"> {
+interface HeldTurn extends Pick<Turn, "loopId" | "round" | "attempt" | "calls" | "lastCall" | "sameCalls"> {
+  /** Absent in a log of an older version. */
+  tokens?: number;
   input: HeldInput;
   steers: HeldInput[];
   stopping?: string;
