@@ -11,6 +11,7 @@ import { Once } from "./checks/once.ts";
 import { Provider } from "./checks/provider.ts";
 import { Reader } from "./checks/reader.ts";
 import { Rest } from "./checks/rest.ts";
+import { Spending } from "./checks/spending.ts";
 import { Transcript } from "./checks/transcript.ts";
 import { Wall } from "./checks/wall.ts";
 import type { Random } from "./random.ts";
@@ -43,7 +44,20 @@ export async function run(seed: number, mode: Mode = "easy", shrink: Shrink = {}
     ...(mode === "hard" ? hard(random) : {}),
     ...shrink,
   }));
-  const checks = [Wall, Effects, Reader, Conversations, Provider, Answers, Once, Approvals, Transcript, Memory, Rest];
+  const checks = [
+    Wall,
+    Effects,
+    Reader,
+    Conversations,
+    Provider,
+    Answers,
+    Once,
+    Approvals,
+    Transcript,
+    Memory,
+    Spending,
+    Rest,
+  ];
   stage.checks.push(...checks.map((Of) => new Of(stage)));
   const cast = castOf(stage);
   for (const actor of cast) stage.time.in(stage.random.below(20), () => actor.connect());

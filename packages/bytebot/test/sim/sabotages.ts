@@ -218,6 +218,12 @@ const easy: readonly Sabotage[] = [
     replace: "void queue;",
   },
   {
+    name: "what a tenant has used is not kept (QTA-6)",
+    file: "hub/cells/cells.ts",
+    find: "if (spent) kept = { ...kept, spent: addSpent(kept.spent, spent) };",
+    replace: "if (spent) kept = { ...kept, spent };",
+  },
+  {
     name: "child turns outlive their call (TRN-12)",
     file: "hub/go-on.ts",
     find: "      stopChildren(core, happened.call);\n",
