@@ -222,3 +222,20 @@ test("a child turn is not gone on with by the next Hub, as nobody waits for it a
   await after.end();
   await world.end({ finished: false });
 });
+
+test("an input that says it is a request of somebody's is a person's, before a restart and after it (ENV-6, REC-3)", async () => {
+  const world = new World();
+  await world.join("infer");
+  const ui = await world.join("ui");
+  const claims = { request_id: "t_1", call_id: "c_1", budget: null };
+  await ui.send(message("go", "u", { id: "m1", ...claims }), message("more", "u", { id: "m2", ...claims }));
+  const after = await restarted(world.log);
+  await calling(after);
+  await reading(after);
+  const back = await after.join("ui");
+  await goOn(after);
+  await after.pass(2000);
+  assert.equal(back.all("infer_chunk").filter(({ kind }) => kind === "loop_done").length, 2);
+  await after.end();
+  await world.end({ finished: false });
+});

@@ -28,7 +28,9 @@ export function userEvent(core: Core, connection: Synced, event: UserEvent): voi
     throw new BytebotError("invalid_params", "user_event has neither text nor content: blank text counts as none");
   }
   const id = event.id ?? core.newId("e");
-  const input: Input = { id, event: { ...event, id, from: connection.offer.componentId }, content };
+  // In the log these say that somebody waits for its turn: see `turnRequest`.
+  const { request_id: _, call_id: __, ...own } = event;
+  const input: Input = { id, event: { ...own, id, from: connection.offer.componentId } as Event, content };
   accept(core, connection, conversation, input, event.mode ?? "queue", event.id);
 }
 
