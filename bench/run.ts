@@ -4,6 +4,7 @@ import os from "node:os";
 import { parseArgs } from "node:util";
 import { durable } from "./durable.ts";
 import { durableFirst, durableTool, durableToolNormal } from "./durable-turn.ts";
+import { fair } from "./fair.ts";
 import { first } from "./first.ts";
 import { idle } from "./idle.ts";
 import { idleLog } from "./idle-log.ts";
@@ -50,6 +51,7 @@ const MEASURES: Record<string, Measure> = {
   questions,
   queue,
   policy,
+  fair,
 };
 const DEADLINE_MS = 60_000; // one run of one contender; minutes above what a slow machine needs
 

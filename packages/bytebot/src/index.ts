@@ -2,6 +2,7 @@
 import "./node.ts";
 
 export { ByteBot, type ByteBotOptions, type SendOptions } from "./app/bytebot.ts";
+export type { ConversationsOptions, ConversationsPage } from "./app/bytebot.ts";
 export type { Attached } from "./app/attachments.ts";
 export type { Grant } from "./app/credentials.ts";
 export type { ServeOptions } from "./app/serve.ts";
@@ -10,6 +11,7 @@ export type { EventsOptions } from "./app/watch.ts";
 export type { BlobStream, Budget, CoreLimits, InputRule, Price, PutOptions, Quotas, Retention } from "./hub/index.ts";
 export { MemoryBlobs, MemoryLog, openSqliteLog } from "./log/index.ts";
 export type {
+  About,
   BlobQuota,
   BlobStore,
   BlobWriter,
@@ -17,6 +19,7 @@ export type {
   EventLog,
   NewEntry,
   Place,
+  Spent,
   SqliteBlobs,
   SqliteLog,
   SqliteOptions,

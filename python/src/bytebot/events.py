@@ -171,16 +171,7 @@ Error = TypedDict(
 )
 
 PolicyRule = TypedDict(
-    "PolicyRule",
-    {
-        "tool": "str",
-        "component": "NotRequired[str]",
-        "scope": "NotRequired[str]",
-        "input": "NotRequired[dict[str, Any]]",
-        "decision": "Literal['allow', 'ask', 'deny']",
-        "approvers": "NotRequired[list[str]]",
-        "remember_ms": "NotRequired[int]",
-    },
+    "PolicyRule", {"tool": "str", "scope": "NotRequired[str]", "decision": "Literal['allow', 'ask', 'deny']"}
 )
 
 ComponentInfo = TypedDict(
@@ -250,7 +241,6 @@ SyncAck = TypedDict(
         "input_capable": "bool",
         "primary": "bool",
         "controller": "bool",
-        "principal": "NotRequired[str]",
         "limits": "SyncAckLimits",
         "hub": "SyncAckHub",
     },
@@ -382,7 +372,6 @@ UserEvent = TypedDict(
         "text": "NotRequired[str]",
         "content": "NotRequired[list[InputBlock]]",
         "mode": "NotRequired[Literal['queue', 'steer', 'replace', 'refuse']]",
-        "principal": "NotRequired[str]",
     },
 )
 
@@ -400,7 +389,6 @@ Interrupt = TypedDict(
         "observed": "NotRequired[bool]",
         "_meta": "NotRequired[dict[str, Any]]",
         "reason": "NotRequired[str]",
-        "principal": "NotRequired[str]",
     },
 )
 
@@ -462,16 +450,7 @@ InputResult = TypedDict(
     },
 )
 
-InputStrictApproval = TypedDict(
-    "InputStrictApproval",
-    {
-        "name": "str",
-        "input": "Any",
-        "tool_hash": "str",
-        "approvers": "NotRequired[list[str]]",
-        "remember_ms": "NotRequired[float]",
-    },
-)
+InputStrictApproval = TypedDict("InputStrictApproval", {"name": "str", "input": "Any", "tool_hash": "str"})
 
 InputStrict = TypedDict(
     "InputStrict",
@@ -511,8 +490,6 @@ InputReply = TypedDict(
         "_meta": "NotRequired[dict[str, Any]]",
         "outcome": "str",
         "value": "NotRequired[Any]",
-        "expires_at": "NotRequired[float]",
-        "principal": "NotRequired[str]",
     },
 )
 
@@ -531,9 +508,6 @@ InputResolved = TypedDict(
         "_meta": "NotRequired[dict[str, Any]]",
         "outcome": "Literal['accepted', 'declined', 'cancelled', 'expired']",
         "by": "NotRequired[str]",
-        "principal": "NotRequired[str]",
-        "choice": "NotRequired[str]",
-        "expires_at": "NotRequired[float]",
     },
 )
 
@@ -863,6 +837,10 @@ Cancel = TypedDict(
     },
 )
 
+TurnRequestBudget = TypedDict(
+    "TurnRequestBudget", {"tokens": "NotRequired[int]", "calls": "NotRequired[int]", "rounds": "NotRequired[int]"}
+)
+
 TurnRequest = TypedDict(
     "TurnRequest",
     {
@@ -878,7 +856,7 @@ TurnRequest = TypedDict(
         "_meta": "NotRequired[dict[str, Any]]",
         "call_id": "NotRequired[str]",
         "content": "str | list[InputBlock]",
-        "principal": "NotRequired[str]",
+        "budget": "NotRequired[TurnRequestBudget]",
     },
 )
 
@@ -995,8 +973,6 @@ ToolCallRequest = TypedDict(
         "input": "Any",
         "loop_id": "NotRequired[str]",
         "deadline_ts": "NotRequired[float]",
-        "principal": "NotRequired[str]",
-        "approved_by": "NotRequired[str]",
     },
 )
 
@@ -1060,8 +1036,6 @@ ToolCallShown = TypedDict(
         "name": "str",
         "input": "Any",
         "loop_id": "NotRequired[str]",
-        "principal": "NotRequired[str]",
-        "approved_by": "NotRequired[str]",
     },
 )
 
@@ -1121,6 +1095,8 @@ Live = TypedDict(
     },
 )
 
+SnapshotForkedFrom = TypedDict("SnapshotForkedFrom", {"scope": "str", "seq": "int"})
+
 SnapshotStateOpenItem = TypedDict("SnapshotStateOpenItem", {"event_type": "str"})
 
 SnapshotState = TypedDict(
@@ -1140,6 +1116,8 @@ Snapshot = TypedDict(
         "from": "NotRequired[str]",
         "observed": "NotRequired[bool]",
         "_meta": "NotRequired[dict[str, Any]]",
+        "forked_from": "NotRequired[SnapshotForkedFrom]",
+        "title": "NotRequired[str]",
         "state": "NotRequired[SnapshotState]",
     },
 )
@@ -1181,6 +1159,200 @@ HistoryResult = TypedDict(
         "error": "NotRequired[Error]",
         "events": "NotRequired[list[HistoryResultEventsItem]]",
         "more": "NotRequired[bool]",
+    },
+)
+
+Conversations = TypedDict(
+    "Conversations",
+    {
+        "event_type": "Literal['bb_conversations']",
+        "id": "str",
+        "in_reply_to": "NotRequired[str]",
+        "scope": "NotRequired[str]",
+        "seq": "NotRequired[int]",
+        "cursor": "NotRequired[str]",
+        "ts": "NotRequired[float]",
+        "from": "NotRequired[str]",
+        "observed": "NotRequired[bool]",
+        "_meta": "NotRequired[dict[str, Any]]",
+        "limit": "NotRequired[int]",
+        "before": "NotRequired[str]",
+    },
+)
+
+ConversationsResultConversationsItemForkedFrom = TypedDict(
+    "ConversationsResultConversationsItemForkedFrom", {"scope": "str", "seq": "int"}
+)
+
+ConversationsResultConversationsItem = TypedDict(
+    "ConversationsResultConversationsItem",
+    {
+        "scope": "str",
+        "title": "NotRequired[str]",
+        "last_activity": "float",
+        "events": "int",
+        "state": "Literal['running', 'idle']",
+        "cursor": "str",
+        "forked_from": "NotRequired[ConversationsResultConversationsItemForkedFrom]",
+    },
+)
+
+ConversationsResult = TypedDict(
+    "ConversationsResult",
+    {
+        "event_type": "Literal['bb_conversations_result']",
+        "id": "NotRequired[str]",
+        "in_reply_to": "str",
+        "scope": "NotRequired[str]",
+        "seq": "NotRequired[int]",
+        "cursor": "NotRequired[str]",
+        "ts": "NotRequired[float]",
+        "from": "NotRequired[str]",
+        "observed": "NotRequired[bool]",
+        "_meta": "NotRequired[dict[str, Any]]",
+        "success": "bool",
+        "error": "NotRequired[Error]",
+        "conversations": "NotRequired[list[ConversationsResultConversationsItem]]",
+        "more": "NotRequired[bool]",
+    },
+)
+
+Rename = TypedDict(
+    "Rename",
+    {
+        "event_type": "Literal['bb_rename']",
+        "id": "str",
+        "in_reply_to": "NotRequired[str]",
+        "scope": "str",
+        "seq": "NotRequired[int]",
+        "cursor": "NotRequired[str]",
+        "ts": "NotRequired[float]",
+        "from": "NotRequired[str]",
+        "observed": "NotRequired[bool]",
+        "_meta": "NotRequired[dict[str, Any]]",
+        "title": "str",
+    },
+)
+
+RenameResult = TypedDict(
+    "RenameResult",
+    {
+        "event_type": "Literal['bb_rename_result']",
+        "id": "NotRequired[str]",
+        "in_reply_to": "str",
+        "scope": "NotRequired[str]",
+        "seq": "NotRequired[int]",
+        "cursor": "NotRequired[str]",
+        "ts": "NotRequired[float]",
+        "from": "NotRequired[str]",
+        "observed": "NotRequired[bool]",
+        "_meta": "NotRequired[dict[str, Any]]",
+        "success": "bool",
+        "error": "NotRequired[Error]",
+    },
+)
+
+Fork = TypedDict(
+    "Fork",
+    {
+        "event_type": "Literal['bb_fork']",
+        "id": "str",
+        "in_reply_to": "NotRequired[str]",
+        "scope": "str",
+        "seq": "NotRequired[int]",
+        "cursor": "NotRequired[str]",
+        "ts": "NotRequired[float]",
+        "from": "NotRequired[str]",
+        "observed": "NotRequired[bool]",
+        "_meta": "NotRequired[dict[str, Any]]",
+        "at": "int",
+        "to": "str",
+    },
+)
+
+ForkResult = TypedDict(
+    "ForkResult",
+    {
+        "event_type": "Literal['bb_fork_result']",
+        "id": "NotRequired[str]",
+        "in_reply_to": "str",
+        "scope": "NotRequired[str]",
+        "seq": "NotRequired[int]",
+        "cursor": "NotRequired[str]",
+        "ts": "NotRequired[float]",
+        "from": "NotRequired[str]",
+        "observed": "NotRequired[bool]",
+        "_meta": "NotRequired[dict[str, Any]]",
+        "success": "bool",
+        "error": "NotRequired[Error]",
+        "to": "NotRequired[str]",
+    },
+)
+
+Delete = TypedDict(
+    "Delete",
+    {
+        "event_type": "Literal['bb_delete']",
+        "id": "str",
+        "in_reply_to": "NotRequired[str]",
+        "scope": "str",
+        "seq": "NotRequired[int]",
+        "cursor": "NotRequired[str]",
+        "ts": "NotRequired[float]",
+        "from": "NotRequired[str]",
+        "observed": "NotRequired[bool]",
+        "_meta": "NotRequired[dict[str, Any]]",
+    },
+)
+
+DeleteResult = TypedDict(
+    "DeleteResult",
+    {
+        "event_type": "Literal['bb_delete_result']",
+        "id": "NotRequired[str]",
+        "in_reply_to": "str",
+        "scope": "NotRequired[str]",
+        "seq": "NotRequired[int]",
+        "cursor": "NotRequired[str]",
+        "ts": "NotRequired[float]",
+        "from": "NotRequired[str]",
+        "observed": "NotRequired[bool]",
+        "_meta": "NotRequired[dict[str, Any]]",
+        "success": "bool",
+        "error": "NotRequired[Error]",
+    },
+)
+
+ConversationTitle = TypedDict(
+    "ConversationTitle",
+    {
+        "event_type": "Literal['conversation_title']",
+        "id": "NotRequired[str]",
+        "in_reply_to": "NotRequired[str]",
+        "scope": "str",
+        "seq": "NotRequired[int]",
+        "cursor": "NotRequired[str]",
+        "ts": "NotRequired[float]",
+        "from": "NotRequired[str]",
+        "observed": "NotRequired[bool]",
+        "_meta": "NotRequired[dict[str, Any]]",
+        "title": "str",
+    },
+)
+
+ConversationDeleted = TypedDict(
+    "ConversationDeleted",
+    {
+        "event_type": "Literal['conversation_deleted']",
+        "id": "NotRequired[str]",
+        "in_reply_to": "NotRequired[str]",
+        "scope": "str",
+        "seq": "NotRequired[int]",
+        "cursor": "NotRequired[str]",
+        "ts": "NotRequired[float]",
+        "from": "NotRequired[str]",
+        "observed": "NotRequired[bool]",
+        "_meta": "NotRequired[dict[str, Any]]",
     },
 )
 
@@ -1328,89 +1500,6 @@ ComponentsResult = TypedDict(
     },
 )
 
-TokenGrant = TypedDict(
-    "TokenGrant",
-    {
-        "name": "NotRequired[str]",
-        "kind": "NotRequired[Literal['ui', 'context', 'infer', 'toolsource', 'telemetry']]",
-        "scopes": "NotRequired[list[str]]",
-        "principal": "NotRequired[str]",
-        "vouches": "NotRequired[bool]",
-        "primary": "NotRequired[bool]",
-        "controller": "NotRequired[bool]",
-        "input_capable": "NotRequired[bool]",
-        "content": "NotRequired[bool]",
-    },
-)
-
-Token = TypedDict(
-    "Token",
-    {
-        "event_type": "Literal['bb_token']",
-        "id": "str",
-        "in_reply_to": "NotRequired[str]",
-        "scope": "NotRequired[str]",
-        "seq": "NotRequired[int]",
-        "cursor": "NotRequired[str]",
-        "ts": "NotRequired[float]",
-        "from": "NotRequired[str]",
-        "observed": "NotRequired[bool]",
-        "_meta": "NotRequired[dict[str, Any]]",
-        "action": "Literal['mint', 'list', 'revoke']",
-        "grant": "NotRequired[TokenGrant]",
-        "expires_ms": "NotRequired[int]",
-        "token_id": "NotRequired[str]",
-    },
-)
-
-TokenResultTokensItemGrant = TypedDict(
-    "TokenResultTokensItemGrant",
-    {
-        "name": "NotRequired[str]",
-        "kind": "NotRequired[Literal['ui', 'context', 'infer', 'toolsource', 'telemetry']]",
-        "scopes": "NotRequired[list[str]]",
-        "principal": "NotRequired[str]",
-        "vouches": "NotRequired[bool]",
-        "primary": "NotRequired[bool]",
-        "controller": "NotRequired[bool]",
-        "input_capable": "NotRequired[bool]",
-        "content": "NotRequired[bool]",
-    },
-)
-
-TokenResultTokensItem = TypedDict(
-    "TokenResultTokensItem",
-    {
-        "token_id": "str",
-        "grant": "TokenResultTokensItemGrant",
-        "made_by": "str",
-        "made_at": "float",
-        "expires_at": "NotRequired[float]",
-    },
-)
-
-TokenResult = TypedDict(
-    "TokenResult",
-    {
-        "event_type": "Literal['bb_token_result']",
-        "id": "NotRequired[str]",
-        "in_reply_to": "str",
-        "scope": "NotRequired[str]",
-        "seq": "NotRequired[int]",
-        "cursor": "NotRequired[str]",
-        "ts": "NotRequired[float]",
-        "from": "NotRequired[str]",
-        "observed": "NotRequired[bool]",
-        "_meta": "NotRequired[dict[str, Any]]",
-        "success": "bool",
-        "error": "NotRequired[Error]",
-        "token": "NotRequired[str]",
-        "token_id": "NotRequired[str]",
-        "expires_at": "NotRequired[float]",
-        "tokens": "NotRequired[list[TokenResultTokensItem]]",
-    },
-)
-
 EventType: TypeAlias = Literal[
     "bb_sync",
     "bb_sync_ack",
@@ -1449,6 +1538,16 @@ EventType: TypeAlias = Literal[
     "bb_snapshot",
     "bb_history_request",
     "bb_history_result",
+    "bb_conversations",
+    "bb_conversations_result",
+    "bb_rename",
+    "bb_rename_result",
+    "bb_fork",
+    "bb_fork_result",
+    "bb_delete",
+    "bb_delete_result",
+    "conversation_title",
+    "conversation_deleted",
     "bb_attach",
     "bb_attach_result",
     "bb_detach",
@@ -1457,6 +1556,4 @@ EventType: TypeAlias = Literal[
     "bb_policy_result",
     "bb_components",
     "bb_components_result",
-    "bb_token",
-    "bb_token_result",
 ]

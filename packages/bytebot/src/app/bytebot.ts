@@ -16,6 +16,7 @@ import {
   type BlobBlock,
   type Block,
   type ComponentInfo,
+  type ConversationInfo,
   type Event,
   type PolicyRule,
   type Token,
@@ -67,7 +68,10 @@ export interface ByteBotOptions {
   limits?: HubOptions["limits"];
   /** What one tenant may have at once; each has a default. */
   quotas?: HubOptions["quotas"];
-  /** What tenants may use up from the start on, by patterns such as "u_*"; the last that matches counts, without one: no bound. */
+  /**
+   * What tenants may use up of tokens, cost, turns and calls, `per` hour, day or month or since the log began, by patterns
+   * such as "u_*"; the last that matches counts, without one: no bound.
+   */
   budgets?: HubOptions["budgets"];
   /** For budgets of cost: prices of a million tokens, by patterns of models. */
   prices?: HubOptions["prices"];
@@ -95,6 +99,17 @@ export interface SendOptions {
   /** Who says it. */
   principal?: string;
   signal?: AbortSignal;
+}
+
+export interface ConversationsOptions {
+  scope?: string;
+  limit?: number;
+  before?: string;
+}
+
+export interface ConversationsPage {
+  conversations: ConversationInfo[];
+  more: boolean;
 }
 
 /** An app: a Hub and its satellites. */
@@ -218,6 +233,28 @@ export class ByteBot {
   /** Stops what runs in the scope and below. */
   async interrupt(scope: string, reason = "the app interrupted"): Promise<Ack> {
     return (await this.request({ event_type: "interrupt", scope, reason })) as Ack;
+  }
+
+  /** The conversations of a scope, or all, the newest activity first; `before`: the `cursor` of the last one of the page before. */
+  async conversations(options: ConversationsOptions = {}): Promise<ConversationsPage> {
+    const { conversations, more, success, error } = await this.request({ event_type: "bb_conversations", ...options });
+    if (success !== true) throw BytebotError.fromWire(error as WireError);
+    return { conversations, more } as ConversationsPage;
+  }
+
+  /** Gives a conversation another title. Rejects with `not_found` where nothing was said in it. */
+  async rename(scope: string, title: string): Promise<void> {
+    await this.request({ event_type: "bb_rename", scope, title });
+  }
+
+  /** Begins `to` with all that was said in `scope` up to the end of a turn: `at` is the `seq` of its `loop_done`. */
+  async fork(scope: string, at: number, to: string): Promise<void> {
+    await this.request({ event_type: "bb_fork", scope, at, to });
+  }
+
+  /** Deletes a conversation and what is below it in its cell: nothing of it is left. Rejects with `conflict` while something goes on. */
+  async delete(scope: string): Promise<void> {
+    await this.request({ event_type: "bb_delete", scope });
   }
 
   /** Goes on with turns of this scope and below that wait since the start (`recovery: "wait"`); "*" is all. */

@@ -1,4 +1,4 @@
-import { BytebotError, limitsFor, within, type Sync } from "../wire/index.ts";
+import { BytebotError, limitsFor, within, type Event, type Sync } from "../wire/index.ts";
 import type { Core } from "./core.ts";
 import type { ConnectionId } from "./effects.ts";
 import { narrow, type Offer } from "./grants.ts";
@@ -129,4 +129,17 @@ export function closed(core: Core, id: ConnectionId, reason: string): void {
     event: { event_type: "bb_bye", reason, from: connection.offer.componentId, ts: core.now },
   });
   lostLink(core, connection, reason);
+}
+
+/** Who is connected, as `bb_components_result`. */
+export function components(core: Core, id: string): Event {
+  const all = core.connected.all().map(({ offer, grant }) => ({
+    component_id: offer.componentId,
+    name: offer.name,
+    kind: grant.kind,
+    state: "synced",
+    primary: grant.primary,
+    controller: grant.controller,
+  }));
+  return { event_type: "bb_components_result", in_reply_to: id, success: true, components: all };
 }

@@ -10,6 +10,7 @@ export function newConversation(scope: string): Conversation {
   return {
     scope,
     cell: cellOf(scope),
+    about: undefined,
     messages: [],
     rendered: undefined,
     weight: undefined,
@@ -37,6 +38,7 @@ export function newTurn(loopId: string, input: Input): Turn {
     calls: 0,
     lastCall: "",
     sameCalls: 0,
+    tokens: 0,
     stopping: undefined,
   };
 }

@@ -7,7 +7,7 @@ import { RETRY_MS, type Quotas } from "./tenants/quotas.ts";
 import type { CoreLimits } from "./limits.ts";
 import { Loaded } from "./cells/loaded.ts";
 import { isBusy, newConversation } from "./conversation.ts";
-import { MAX_ENTRY_EVENTS } from "../log/index.ts";
+import { addSpent, MAX_ENTRY_EVENTS } from "../log/index.ts";
 import type { Offer } from "./grants.ts";
 import type { Batch, ConnectionId, Effect, Plus } from "./effects.ts";
 import type { PolicyRule, Sync } from "../wire/index.ts";
@@ -143,16 +143,22 @@ export class Core {
     return out;
   }
 
-  /** Appends to the cell's log; the event is shown to the scope's readers once it is committed. */
-  append(scope: string, event: Event): Event {
+  /**
+   * Appends to the cell's log; the event is shown to the scope's readers once it is committed. `about`, `spent`: what is
+   * kept beside the log in the same commit.
+   */
+  append(scope: string, event: Event, { about, spent }: Pick<Batch, "about" | "spent"> = {}): Event {
     event["ts"] = this.now;
-    this.batch(cellOf(scope), true).append.push(event);
+    const batch = this.batch(cellOf(scope), true);
+    batch.append.push(event);
+    if (about) batch.about = about;
+    if (spent) batch.spent = addSpent(batch.spent, spent);
     return event;
   }
 
   /** Appends what stands for all of the cell so far, as an entry of its own. */
-  base(cell: string, events: Event[]): void {
-    this.open({ cell, append: events, effects: [], base: true });
+  base(cell: string, events: Event[], more: Pick<Batch, "about" | "wipe"> = {}): void {
+    this.open({ cell, append: events, effects: [], base: true, ...more });
   }
 
   /** An effect that waits for all that was appended to its cell before it. */
@@ -222,9 +228,16 @@ export class Core {
 
   /** It leaves the memory: what the log has of it counts, and is read when its cell is addressed again. */
   unload(conversation: Conversation): void {
-    if (!this.conversations.delete(conversation.scope)) return;
+    if (this.remove(conversation)) this.effect(undefined, { type: "unloaded", cell: conversation.cell });
+  }
+
+  /** It is in memory no more. True: it was the last of its cell. */
+  remove(conversation: Conversation): boolean {
+    if (!this.conversations.delete(conversation.scope)) return false;
     this.tenants.count(conversation.scope, -1);
-    if (this.loaded.remove(conversation)) this.effect(undefined, { type: "unloaded", cell: conversation.cell });
+    const tenant = tenantOf(conversation.scope);
+    if (this.tenants.conversations(tenant) === 0) this.budgets.forget(tenant);
+    return this.loaded.remove(conversation);
   }
 
   /** The Hub was restarted: infers and contexts may still be on their way. */
@@ -262,7 +275,8 @@ export class Core {
 
   /** How much of everything is kept: for tests and for whoever looks for what grows. */
   counts(): Record<string, number> {
-    const { connections, conversations, active, pending, questions, checks, away, tools, tenants, rates } = this;
+    const { connections, conversations, active, pending, questions, checks, away, tools, tenants, rates, budgets } =
+      this;
     const sizes = {
       connections,
       conversations,
@@ -274,6 +288,7 @@ export class Core {
       tools,
       tenants,
       rates,
+      budgets,
     };
     return Object.fromEntries(Object.entries(sizes).map(([name, { size }]) => [name, size]));
   }

@@ -1,4 +1,5 @@
-import type { BytebotError, Event, LineLimits } from "../wire/index.ts";
+import type { About, Spent } from "../log/index.ts";
+import type { BytebotError, Event, Fork, LineLimits } from "../wire/index.ts";
 
 export type ConnectionId = string;
 
@@ -37,6 +38,11 @@ export type Effect =
   | { type: "unload"; cell: string }
   | { type: "unloaded"; cell: string }
   | { type: "history"; to: ConnectionId; event: Event }
+  | { type: "conversations"; to: ConnectionId; event: Event }
+  /** Reads what a conversation was at a place in its log; answered by the input `forked`. */
+  | { type: "fork"; to: ConnectionId; event: Fork }
+  /** The cell's log was wiped: its blobs go too. */
+  | { type: "wiped"; cell: string }
   /** Checks by schemas that may take long, in a thread of their own; answered by the input `checked` under the same id. */
   | { type: "check"; id: string; by: string; schemas: readonly string[]; values: readonly unknown[] };
 
@@ -53,6 +59,12 @@ export interface Batch {
   lines?: readonly string[];
   /** What is appended stands for all that was appended to the cell before it. */
   base?: true;
+  /** And takes its place: nothing of what was before is left. */
+  wipe?: true;
+  /** What lists say of the cell from here on. */
+  about?: About;
+  /** What its tenant has used with it. */
+  spent?: Spent;
   /** Something of the cell is under way after it. */
   open?: true;
 }

@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { MemoryBlobs, orderOf, withLargeEvents, type EventLog } from "../log/index.ts";
 import type { Connect, Receiver } from "../transport/index.ts";
-import { BytebotError, toReport, type Event, type HistoryRequest } from "../wire/index.ts";
+import { BytebotError, toReport, type Event } from "../wire/index.ts";
 import { Blobs } from "./blobs/blobs.ts";
 import { Cells } from "./cells/cells.ts";
 import { retentionOf } from "./cells/retention.ts";
@@ -15,8 +15,8 @@ import { lineIn } from "./cells/line.ts";
 import { ending, newOpen, type Open } from "./open.ts";
 import { withDefaults, type Attached, type HubOptions } from "./options.ts";
 import { Outlet } from "./readers/outlet.ts";
+import { Asked } from "./readers/asked.ts";
 import { asJoining } from "./readers/join.ts";
-import { Pages } from "./readers/pages.ts";
 import { present, SENT_ON, shownAs, withoutSecret } from "./readers/present.ts";
 import { Readers, type Watcher } from "./readers/readers.ts";
 import { replay, resumeAfter } from "./readers/replay.ts";
@@ -49,7 +49,7 @@ export class Hub {
   private readonly turns = new Turns();
   private readonly timers: Timers;
   private readonly schemas: SchemaThread;
-  private readonly pages: Pages;
+  private readonly asked: Asked;
   private readonly clock: Clock;
   private readonly open = new Map<ConnectionId, Open>();
   private readonly inputs: StepInput[] = [];
@@ -58,6 +58,7 @@ export class Hub {
   constructor(options: HubOptions) {
     this.options = options;
     this.clock = options.clock ?? systemClock;
+    const store = options.blobs ?? new MemoryBlobs();
     this.log = timely(withLargeEvents(options.log), this.clock);
     this.core = new Core({ ...withDefaults(options), resumeAfter: (resume) => resumeAfter(this.log, resume) });
     this.cells = new Cells({
@@ -69,39 +70,34 @@ export class Hub {
       full: (cell) => this.input({ type: "base", cell }),
       fault: (error) => this.fault(error),
     });
-    this.loading = new Loading({
-      core: this.core,
-      cells: this.cells,
-      log: this.log,
-      how: options.recovery ?? "resume",
-      input: (input) => this.input(input),
-      report: (line) => this.report(line),
-    });
+    const { core, cells, log } = this;
+    const fault = (error: unknown): void => this.fault(error);
+    const parts = { core, cells, log, input: (input: StepInput) => this.input(input), fault };
+    const report = (line: string): void => this.report(line);
+    this.loading = new Loading({ ...parts, how: options.recovery ?? "resume", report });
     this.schemas = new SchemaThread(this.core.limits.schemaMs);
-    this.pages = new Pages(this.log);
+    const send = (to: ConnectionId, event: Event): void => this.send(to, event);
+    this.asked = new Asked({ ...parts, store, loading: this.loading, send });
     this.timers = new Timers(this.clock, (key) => this.input({ type: "timer", key }));
     this.readers = new Readers(this.core, {
       outlet: (id) => this.open.get(id)?.outlet,
       fault: (error) => this.fault(error),
       breach: (id, event) => this.report(`fault: the sink stopped a ${event.event_type} that was not for ${id}`),
     });
-    this.blobs = new Blobs(this.core, options.blobs ?? new MemoryBlobs(), this.clock, {
+    this.blobs = new Blobs(this.core, store, this.clock, {
       link: (id) => this.open.get(id)?.link,
       deliver: (id, event) => this.readers.deliverTo(id, event),
       refuse: (connection, event, error) => this.input({ type: "refused", connection, event, error }),
       observe: (event) => this.readers.observe(event),
     });
     this.arrivals = new Arrivals({
-      core: this.core,
-      cells: this.cells,
+      ...parts,
       loading: this.loading,
       intake: new Intake(this.core, this.blobs, this.clock),
       clock: this.clock,
       isIdle: () => this.inputs.length === 0,
-      input: (input) => this.input(input),
       publish: (event) => this.effect({ type: "publish", event }),
       end: (id, reason) => this.end(id, reason),
-      fault: (error) => this.fault(error),
     });
   }
 
@@ -165,7 +161,8 @@ export class Hub {
 
   /** How much of everything is kept in memory, by name. */
   counts(): Record<string, number> {
-    const { open, timers, cells, pages } = this;
+    const { open, timers, cells } = this;
+    const { pages } = this.asked;
     const { watchers } = this.readers;
     const sizes = { open, timers, cells, pages, watchers };
     const own = Object.entries(sizes).map(([name, { size }]) => [name, size]);
@@ -218,7 +215,7 @@ export class Hub {
     if (!open) return;
     this.open.delete(id);
     open.outlet?.close();
-    this.pages.forget(id);
+    this.asked.pages.forget(id);
     const untold = open.faults - MAX_FAULTS_TOLD;
     if (untold > 0) this.report(`${open.offer.name}: ${untold} more lines that were no events`);
     this.blobs.closed(id);
@@ -322,9 +319,10 @@ export class Hub {
       case "unloaded":
         return this.cells.forget(effect.cell);
       case "history":
-        return this.pages.ask(effect.to, effect.event as HistoryRequest & Event, (result) =>
-          this.send(effect.to, result),
-        );
+      case "conversations":
+      case "fork":
+      case "wiped":
+        return this.asked.ask(effect);
     }
   }
 

@@ -28,7 +28,7 @@ export interface HubOptions {
   contextFallback?: boolean;
   limits?: Partial<CoreLimits>;
   quotas?: Partial<Quotas>;
-  /** By patterns of tenants; those without one have none. */
+  /** By patterns of tenants; those without one have none. What was used is kept with the log. */
   budgets?: Record<string, Budget>;
   /** By patterns of models: what a budget's cost is counted with. */
   prices?: Record<string, Price>;

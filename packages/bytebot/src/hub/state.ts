@@ -10,6 +10,7 @@ import type {
   ToolDefinition,
   WireError,
 } from "../wire/index.ts";
+import type { About } from "../log/index.ts";
 import type { Bucket } from "./tenants/bucket.ts";
 import type { ConnectionId, Effect } from "./effects.ts";
 import type { Grant, Offer } from "./grants.ts";
@@ -221,6 +222,8 @@ export interface Turn {
   calls: number;
   lastCall: string;
   sameCalls: number;
+  /** That it and the turns below it have used. */
+  tokens: number;
   stopping: { reason: string; until: number } | undefined;
 }
 
@@ -268,6 +271,8 @@ export interface Seen {
 export interface Conversation {
   scope: string;
   cell: string;
+  /** What lists say of it; undefined: nothing was said in it yet, or it is a child conversation. */
+  about: About | undefined;
   messages: Message[];
   rendered: Rendered | undefined;
   weight: Weight | undefined;

@@ -1,4 +1,5 @@
-import type { BytebotError, Event } from "../wire/index.ts";
+import type { Spent } from "../log/index.ts";
+import type { BytebotError, Event, Fork } from "../wire/index.ts";
 import type { Batch, ConnectionId } from "./effects.ts";
 import type { Offer } from "./grants.ts";
 import type { Conversation } from "./state.ts";
@@ -17,6 +18,8 @@ export type StepInput =
   | { type: "base"; cell: string }
   /** What the log has of a cell. */
   | { type: "restore"; conversations: readonly Conversation[] }
+  /** What the log says that a tenant has used up. */
+  | { type: "spent"; tenant: string; spent: Spent | undefined }
   /** The log has something from before: so had the app components, which may still be on their way. */
   | { type: "restarted" }
   /** Goes on with what was held, or ends it. */
@@ -28,4 +31,6 @@ export type StepInput =
   | { type: "timer"; key: string }
   | { type: "forget"; componentId: string }
   | { type: "stray"; connection: ConnectionId; error: BytebotError }
-  | { type: "checked"; id: string; outcome: Outcome };
+  | { type: "checked"; id: string; outcome: Outcome }
+  /** A conversation as it was where it is to be forked, under its new scope, which is known. */
+  | { type: "forked"; connection: ConnectionId; event: Fork; conversation: Conversation };

@@ -17,6 +17,7 @@ import { chunk, missed } from "./turn/blocks.ts";
 import { countFault, mustHaveRate, stray } from "./tenants/admission.ts";
 import * as calls from "./tools/calls.ts";
 import * as connections from "./connections.ts";
+import * as conversations from "./conversations/conversations.ts";
 import type { Core } from "./core.ts";
 import type { Batch, ConnectionId } from "./effects.ts";
 import { isController, mayTouch } from "./grants.ts";
@@ -66,6 +67,8 @@ function begin(core: Core, input: StepInput): void {
       return snapshot(core, input.cell);
     case "restore":
       return restore(core, input.conversations);
+    case "spent":
+      return core.budgets.recall(input.tenant, input.spent);
     case "restarted":
       return core.comesBack();
     case "resume":
@@ -84,6 +87,8 @@ function begin(core: Core, input: StepInput): void {
       return stray(core, input.connection, input.error);
     case "checked":
       return checked(core, input.id, input.outcome);
+    case "forked":
+      return conversations.forked(core, input.connection, input.event, input.conversation);
   }
 }
 
@@ -224,6 +229,10 @@ const SEEN_COMING = new Set([
   "input_reply",
   "bb_turn_request",
   "bb_history_request",
+  "bb_conversations",
+  "bb_rename",
+  "bb_fork",
+  "bb_delete",
   "bb_attach",
   "bb_detach",
   "bb_policy",
@@ -317,11 +326,16 @@ function deliver(core: Core, connection: Synced, event: Event): void {
         success: true,
       });
     case "bb_components":
-      return core.send(undefined, connection.id, components(core, String(event["id"])));
+      return core.send(undefined, connection.id, connections.components(core, String(event["id"])));
     case "bb_attach":
     case "bb_detach":
     case "bb_token":
       return core.effect(undefined, { type: "control", to: connection.id, event });
+    case "bb_conversations":
+    case "bb_rename":
+    case "bb_fork":
+    case "bb_delete":
+      return conversations.receive(core, connection, event);
     case "bb_history_request":
       return core.effect(String(event["scope"]), { type: "history", to: connection.id, event });
     case "bb_ping":
@@ -382,16 +396,4 @@ function late(core: Core, connection: Synced, event: Event, request: unknown): b
   const seen = { ...event, scope, from: connection.offer.componentId, ts: core.now };
   core.effect(undefined, { type: "observe", event: seen });
   return true;
-}
-
-function components(core: Core, id: string): Event {
-  const all = core.connected.all().map(({ offer, grant }) => ({
-    component_id: offer.componentId,
-    name: offer.name,
-    kind: grant.kind,
-    state: "synced",
-    primary: grant.primary,
-    controller: grant.controller,
-  }));
-  return { event_type: "bb_components_result", in_reply_to: id, success: true, components: all };
 }

@@ -20,6 +20,7 @@ export function timely(log: EventLog, clock: Clock): EventLog {
     head: (cell) => inTime(clock, log.head(cell), "the log"),
     unfinished: () => steps(log.unfinished()),
     cells: (scopes) => steps(log.cells(scopes)),
+    spent: (tenant) => inTime(clock, log.spent(tenant), "the log"),
     trim: (cell, base) => log.trim(cell, base),
     putBlob: (cell, bytes) => log.putBlob(cell, bytes),
     getBlob: (cell, ref) => inTime(clock, log.getBlob(cell, ref), "the log"),

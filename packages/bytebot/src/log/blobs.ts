@@ -1,4 +1,5 @@
 import { tenantOf } from "../wire/index.ts";
+import { BLOB_BYTES } from "./blob-bytes.ts";
 import { Quota, type BlobQuota } from "./quota.ts";
 
 /** A blob that is there. `size` in bytes. */
@@ -30,11 +31,10 @@ export interface BlobWriter {
 export interface BlobStore {
   create(cell: string): BlobWriter;
   find(cell: string, ref: string): Promise<StoredBlob | undefined>;
+  /** Forgets all that is kept of the cell; its log was wiped. */
+  drop(cell: string): Promise<void>;
   close(): Promise<void>;
 }
-
-/** What a blob costs beside its bytes: a million blobs of one byte are not free. */
-export const BLOB_BYTES = 512;
 
 interface Kept extends Pick<StoredBlob, "size" | "mimeType"> {
   pieces: readonly Uint8Array[];
@@ -87,6 +87,11 @@ export class MemoryBlobs implements BlobStore {
   async find(cell: string, ref: string): Promise<StoredBlob | undefined> {
     const kept = this.cells.get(cell)?.get(ref);
     return kept && { ref, size: kept.size, mimeType: kept.mimeType, read: () => each(kept.pieces) };
+  }
+
+  async drop(cell: string): Promise<void> {
+    for (const { size } of this.cells.get(cell)?.values() ?? []) this.quota.take(tenantOf(cell), -(size + BLOB_BYTES));
+    this.cells.delete(cell);
   }
 
   async close(): Promise<void> {

@@ -1,3 +1,4 @@
+export * from "./blob-bytes.ts";
 export * from "./blobs.ts";
 export * from "./cursor.ts";
 export * from "./large.ts";
@@ -5,4 +6,5 @@ export * from "./log.ts";
 export * from "./memory.ts";
 export * from "./quota.ts";
 export * from "./size.ts";
+export * from "./spent.ts";
 export * from "./sqlite/index.ts";

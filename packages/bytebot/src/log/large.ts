@@ -78,6 +78,7 @@ export function withLargeEvents(log: EventLog): EventLog {
     },
     unfinished: () => log.unfinished(),
     cells: (scopes) => log.cells(scopes),
+    spent: (tenant) => log.spent(tenant),
     trim: (cell, base) => log.trim(cell, base),
     putBlob: (cell, bytes) => log.putBlob(cell, bytes),
     getBlob: (cell, ref) => log.getBlob(cell, ref),
@@ -87,7 +88,7 @@ export function withLargeEvents(log: EventLog): EventLog {
 
 /** Appends the entry, its large events put beside it: asked for at once, so that an engine may commit all of it together. */
 export function withoutLarge(
-  log: EventLog,
+  log: Pick<EventLog, "putBlob">,
   cell: string,
   entry: NewEntry,
   append: (small: NewEntry) => Place | Promise<Place>,

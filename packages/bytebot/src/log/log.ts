@@ -1,4 +1,5 @@
 import type { BlobBlock, Event } from "../wire/index.ts";
+import type { Spent } from "./spent.ts";
 
 /** Engine position: grows within a cell, gaps allowed, 0 = empty. */
 export type Pos = number;
@@ -15,9 +16,23 @@ export interface NewEntry {
   base?: true;
   /** After it something of its cell is still under way: whoever starts anew on this log goes on there (see `unfinished`). */
   open?: true;
+  /** All of its cell before it, entries and blobs, is gone with the same commit; it is a `base`. */
+  wipe?: true;
+  /** From it on this is what lists say of its cell. */
+  about?: About;
+  /** What its cell's tenant has used up with it, beside all before: counted once, in the same commit. */
+  spent?: Spent;
 }
 
-/** A committed entry. `at`: milliseconds since 1970. `cursor`: `<log>:<order>`, the order rising with each commit. */
+/** What a list says of a cell. */
+export interface About {
+  title?: string;
+  forked_from?: { scope: string; seq: number };
+  /** All that was in it was deleted, and nothing has begun since. */
+  deleted?: true;
+}
+
+/** A committed entry (without what its `wipe`, `about` and `spent` have done by then). `at`: milliseconds since 1970. `cursor`: `<log>:<order>`, the order rising with each commit. */
 export interface Entry extends NewEntry {
   pos: Pos;
   cursor: string;
@@ -32,7 +47,7 @@ export interface Place {
   cursor: string;
 }
 
-/** One cell of a log. `head`: its newest position; `base`: of its oldest entry; `at`: of its newest, ms since 1970. */
+/** One cell of a log. `head`: its newest position; `base`: of its oldest entry; `at`, `cursor`: of its newest, ms since 1970. */
 export interface CellInfo {
   cell: string;
   head: Pos;
@@ -40,6 +55,8 @@ export interface CellInfo {
   entries: number;
   events: number;
   at: number;
+  cursor: string;
+  about?: About;
 }
 
 /**
@@ -67,6 +84,8 @@ export interface EventLog {
   unfinished(): AsyncIterable<string>;
   /** What it has of each cell that these scopes reach, in the order of the cells' names. */
   cells(scopes: readonly string[]): AsyncIterable<CellInfo>;
+  /** What a tenant has used up, by the `spent` of its entries. */
+  spent(tenant: string): Promise<Spent | undefined>;
   trim(cell: string, base: Pos): Promise<void>;
   putBlob(cell: string, bytes: Uint8Array): Promise<BlobBlock>;
   getBlob(cell: string, ref: string): Promise<Uint8Array>;

@@ -1,9 +1,10 @@
 import { createHash } from "node:crypto";
 import { setImmediate as turnOfTheLoop } from "node:timers/promises";
-import { BytebotError, reaches, type BlobBlock, type Event } from "../wire/index.ts";
+import { BytebotError, reaches, tenantOf, type BlobBlock, type Event } from "../wire/index.ts";
 import { toMark } from "./cursor.ts";
 import { checkSize, linesOf } from "./size.ts";
-import type { CellInfo, Entry, EventLog, NewEntry, Place, Pos } from "./log.ts";
+import { addSpent, type Spent } from "./spent.ts";
+import type { About, CellInfo, Entry, EventLog, NewEntry, Place, Pos } from "./log.ts";
 
 /** What a reader may pass over before others have their turn. */
 const PASSED_AT_ONCE = 2000;
@@ -30,6 +31,7 @@ interface CellLog {
   head: Pos;
   /** Made with the first: most cells have none. */
   blobs: Map<string, Blob> | undefined;
+  about: About | undefined;
 }
 
 interface Blob {
@@ -45,6 +47,7 @@ export class MemoryLog implements EventLog {
   private readonly logs = new Map<string, CellLog>();
   /** Those that are `unfinished`. */
   private readonly opened = new Set<string>();
+  private readonly used = new Map<string, Spent>();
   /** In the log's own order; what was trimmed is swept out when it is the greater part. */
   private order: Kept[] = [];
   private trimmed = 0;
@@ -76,7 +79,7 @@ export class MemoryLog implements EventLog {
         data: { head: log.head },
       });
     }
-    const { id, refs = NONE, base = false, open = false } = entry;
+    const { id, refs = NONE, base = false, open = false, about, spent } = entry;
     if (!refs.every((ref) => log.blobs?.has(ref))) {
       // Shared with an entry that was trimmed in between.
       throw new BytebotError("unavailable", "a blob of this entry is gone: put it again", { retryable: true });
@@ -90,8 +93,15 @@ export class MemoryLog implements EventLog {
     else this.opened.delete(cell);
     for (const ref of refs) log.blobs!.get(ref)!.parts++;
     this.order.push(kept);
+    if (about) log.about = about;
+    if (spent) this.used.set(tenantOf(cell), addSpent(this.used.get(tenantOf(cell)), spent));
+    if (entry.wipe) this.drop(log, pos);
     if (this.waiting.length > 0) this.wake();
     return { pos, cursor: this.cursorOf(order) };
+  }
+
+  async spent(tenant: string): Promise<Spent | undefined> {
+    return this.used.get(tenant);
   }
 
   get end(): string {
@@ -156,23 +166,42 @@ export class MemoryLog implements EventLog {
   }
 
   async *cells(scopes: readonly string[]): AsyncIterable<CellInfo> {
-    for (const cell of [...this.logs.keys()].filter((name) => reaches(scopes, name)).sort()) {
-      const { head, entries } = this.logs.get(cell)!;
+    const runs: string[][] = [[]];
+    let passed = 0;
+    for (const cell of this.logs.keys()) {
+      if (reaches(scopes, cell)) runs.at(-1)!.push(cell);
+      if (++passed % PASSED_AT_ONCE !== 0) continue;
+      runs.push([]);
+      await turnOfTheLoop();
+    }
+    for (const run of runs) {
+      run.sort();
+      await turnOfTheLoop();
+    }
+    for (const cell of inOrder(runs)) {
+      const { head, entries, about } = this.logs.get(cell)!;
       const [first, last] = [entries[0], entries.at(-1)];
       if (!first || !last) continue;
       const events = entries.reduce((sum, { lines }) => sum + lines.length, 0);
-      yield { cell, head, base: first.pos, entries: entries.length, events, at: last.at };
+      const newest = { at: last.at, cursor: this.cursorOf(last.order) };
+      yield { cell, head, base: first.pos, entries: entries.length, events, ...newest, ...(about ? { about } : {}) };
+      if (++passed % PASSED_AT_ONCE === 0) await turnOfTheLoop();
     }
   }
 
   async trim(cell: string, base: Pos): Promise<void> {
     const log = this.cell(cell);
-    const at = log.entries.findIndex((entry) => entry.pos === base && entry.base);
-    if (at === -1)
+    if (!log.entries.some((entry) => entry.pos === base && entry.base))
       throw new BytebotError(
         "invalid_params",
         `cell "${cell}" has no base entry at ${base}: only below one may be trimmed`,
       );
+    this.drop(log, base);
+  }
+
+  /** What is below this position. */
+  private drop(log: CellLog, base: Pos): void {
+    const at = log.entries.findIndex((entry) => entry.pos === base);
     for (const entry of log.entries.splice(0, at)) {
       entry.state = "trimmed";
       entry.lines = [];
@@ -206,7 +235,7 @@ export class MemoryLog implements EventLog {
   private cell(name: string): CellLog {
     let log = this.logs.get(name);
     if (!log) {
-      log = { entries: [], base: 0, head: 0, blobs: undefined };
+      log = { entries: [], base: 0, head: 0, blobs: undefined, about: undefined };
       this.logs.set(name, log);
     }
     return log;
@@ -252,6 +281,16 @@ export class MemoryLog implements EventLog {
     const waiting = this.waiting;
     this.waiting = [];
     for (const resolve of waiting) resolve();
+  }
+}
+
+/** All of these runs, each sorted: a million at once would hold up everybody. */
+function* inOrder(runs: readonly string[][]): Generator<string> {
+  const heads = runs.filter(({ length }) => length > 0).map((run) => ({ run, at: 0 }));
+  while (heads.length > 0) {
+    const least = heads.reduce((a, b) => (b.run[b.at]! < a.run[a.at]! ? b : a));
+    yield least.run[least.at++]!;
+    if (least.at === least.run.length) heads.splice(heads.indexOf(least), 1);
   }
 }
 

@@ -32,6 +32,10 @@ export class RecordedBlobs implements BlobStore {
     return { ref, size: Number(block["size"]), mimeType: String(block["mime_type"]), read: nothing };
   }
 
+  drop(cell: string): Promise<void> {
+    return this.kept.drop(cell);
+  }
+
   close(): Promise<void> {
     return this.kept.close();
   }

@@ -46,6 +46,10 @@ export class Causes {
         return this.input(event);
       case "interrupt":
         return this.person(event);
+      case "conversation_title":
+        return this.decided("bb_rename", event, { title: event["title"] });
+      case "conversation_deleted":
+        return this.decided("bb_delete", event);
       case "bb_infer_request":
         return this.render(event);
       case "infer_chunk":
@@ -73,6 +77,11 @@ export class Causes {
     const call = this.plan.calls.get(String(call_id));
     if (call) this.stage.asTool(call.modelName, { ...asked, call_id: this.names.of(call.id) });
     else this.stage.asPerson(asked);
+  }
+
+  /** What a person decided about a conversation. */
+  private decided(event_type: string, { scope }: Event, fields: object = {}): void {
+    this.stage.asPerson({ event_type, id: this.stage.newId("d"), scope, ...fields });
   }
 
   /** Under a name of the replay's own: the recorded one may have been used by two. */

@@ -12,6 +12,8 @@ const LOGGED = new Set([
   "tool_call",
   "input_strict",
   "input_resolved",
+  "conversation_title",
+  "conversation_deleted",
   "bb_snapshot",
 ]);
 
@@ -40,6 +42,8 @@ export function isBare(event: Event): boolean {
       return event["content"] === undefined;
     case "input_strict":
       return event["prompt"] === undefined;
+    case "conversation_title":
+      return event["title"] === undefined;
     case "bb_snapshot":
       return false;
     default:

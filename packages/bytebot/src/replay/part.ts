@@ -34,6 +34,8 @@ export function partOf(recorded: readonly Recorded[]): Part {
     const { event, line } = each;
     if (event.event_type === "bb_snapshot") continue;
     const scope = String(event["scope"]);
+    // There is nothing yet that could be renamed or deleted.
+    if (event.event_type.startsWith("conversation_") && !kept.has(scope)) continue;
     if (starts.get(scope) === each || starts.get(scope) === "first") begun.add(scope);
     if (begun.has(scope) && known.begins(event)) {
       events.push(each);

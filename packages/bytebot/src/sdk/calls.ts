@@ -1,10 +1,11 @@
-import { bytesOf, INLINE_BYTES, RESULT_BYTES, shorten, sizeOf } from "../wire/index.ts";
-import type { InputBlock, Keep, RawBlock, ToolCallRequest } from "../wire/index.ts";
+import { BytebotError, bytesOf, encodeSegment, INLINE_BYTES, RESULT_BYTES, shorten, sizeOf } from "../wire/index.ts";
+import type { InputBlock, Keep, RawBlock, ToolCallRequest, TurnResult } from "../wire/index.ts";
 import type { Stop, Work } from "./answers.ts";
 import type { Connection } from "./connection.ts";
+import { newId } from "./outgoing.ts";
 import { inCall, pose } from "./questions.ts";
 import { failedAnswer } from "./serve.ts";
-import type { Answer, Question, Tool, ToolCall } from "./tools.ts";
+import type { Answer, ChildTurn, Question, Tool, ToolCall, TurnOptions } from "./tools.ts";
 
 const MAX_PROGRESS = 16 * 1024;
 /** What a result holds beside its content, in bytes. */
@@ -23,6 +24,8 @@ export function callWork(connection: Connection, request: ToolCallRequest, key: 
     failed: (error) => failedAnswer(request, error),
   };
 }
+
+const NO_REASON = { code: "internal", message: "the turn failed without a reason", retryable: false };
 
 class Call implements ToolCall {
   readonly scope: string;
@@ -54,6 +57,20 @@ class Call implements ToolCall {
 
   async ask(question: Question): Promise<Answer> {
     return pose(this.connection, { call_id: this.callId, scope: this.scope }, question, this.signal);
+  }
+
+  async turn(content: string | InputBlock[], { name, budget }: TurnOptions = {}): Promise<ChildTurn> {
+    const scope = `${this.scope}/~${encodeSegment(name ?? newId("a"))}`;
+    const event = { event_type: "bb_turn_request", id: newId("t"), call_id: this.callId, scope, content, budget };
+    // How long it may take is the call's deadline.
+    const request = this.connection.request(event, { timeoutMs: Infinity, signal: this.signal });
+    const { success, content: said = [], error } = (await request) as TurnResult;
+    if (!success) {
+      const { code, message, retryable } = BytebotError.fromWire(error ?? NO_REASON);
+      throw new BytebotError(code, message, { retryable, data: { content: said } });
+    }
+    const text = said.flatMap((block) => (block.type === "text" ? [block.text] : [])).join("");
+    return { scope, content: said, text };
   }
 }
 

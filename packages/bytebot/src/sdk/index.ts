@@ -10,7 +10,8 @@ export { run } from "./run.ts";
 export type { BlobOptions, Context, OpenaiRenderReply, RenderReply, Satellite, SendOptions } from "./satellite.ts";
 export { currentScope, scoped } from "./scoped.ts";
 export { sync, type SyncOptions } from "./sync.ts";
-export { defineTool, type Answer, type Question, type Tool, type ToolCall, type ToolOutput } from "./tools.ts";
+export { defineTool } from "./tools.ts";
+export type { Answer, ChildTurn, Question, Tool, ToolCall, ToolOutput, TurnOptions } from "./tools.ts";
 export type { BlobReading, BlobSource, PutBlobOptions } from "./transfers.ts";
 
 export { BytebotError, encloses, toScope, type ErrorCode, type WireError } from "../wire/index.ts";

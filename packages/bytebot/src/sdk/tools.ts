@@ -1,5 +1,13 @@
 import { z } from "zod";
-import { BytebotError, InputBlock, type InputResult, type RawBlock, type ToolDefinition } from "../wire/index.ts";
+import {
+  BytebotError,
+  InputBlock,
+  type Block,
+  type InputResult,
+  type RawBlock,
+  type ToolDefinition,
+  type TurnBudget,
+} from "../wire/index.ts";
 
 /** What `run` is given beside its input. */
 export interface ToolCall {
@@ -11,6 +19,26 @@ export interface ToolCall {
   progress(text: string, fraction?: number): void;
   /** Asks the person; the call's own deadline stands still meanwhile. Rejects when the call is cancelled. */
   ask(question: Question): Promise<Answer>;
+  /**
+   * A turn of a child conversation: a sub-agent, which ends with this call at the latest. Rejects with the error it ended
+   * with, `budget_exceeded` where its budget is used up; `data.content` is what it had said by then.
+   */
+  turn(content: string | InputBlock[], options?: TurnOptions): Promise<ChildTurn>;
+}
+
+export interface TurnOptions {
+  /** Names the child conversation below the call's; the same name again goes on in it. Default: a new one. */
+  name?: string | undefined;
+  /** Tokens of all sorts, tool calls, and rounds that it may use. */
+  budget?: TurnBudget | undefined;
+}
+
+export interface ChildTurn {
+  /** Where it was. */
+  scope: string;
+  /** What the model said last; `text`: its texts, joined. */
+  content: Block[];
+  text: string;
 }
 
 export interface Question {

@@ -7,8 +7,11 @@ import { isKnown } from "./events/index.ts";
  */
 const every = ["bb_ack", "bb_error", "bb_ping", "bb_pong", "bb_bye", "bb_blob"] as const;
 
+const conversations = ["bb_conversations", "bb_rename", "bb_fork", "bb_delete"] as const;
+const conversationResults = conversations.map((type) => `${type}_result`);
+
 const sends: Record<Kind, readonly string[]> = {
-  ui: ["user_event", "interrupt", "input_reply", "bb_history_request"],
+  ui: ["user_event", "interrupt", "input_reply", "bb_history_request", ...conversations],
   context: ["bb_context_render_result", "bb_input_request"],
   infer: ["infer_chunk", "bb_infer_result"],
   toolsource: ["bb_tool_register", "bb_tool_call_result", "bb_tool_progress", "bb_input_request", "bb_turn_request"],
@@ -23,6 +26,7 @@ const controls = [
   "bb_token",
   "bb_turn_request",
   "bb_tool_call_request",
+  ...conversations,
 ];
 
 const shown = [
@@ -36,10 +40,12 @@ const shown = [
   "input_resolved",
   "input_state",
   "scope_state",
+  "conversation_title",
+  "conversation_deleted",
 ];
 
 const receives: Record<Kind, readonly string[]> = {
-  ui: ["bb_sync_ack", ...shown, "bb_live", "bb_snapshot", "bb_history_result"],
+  ui: ["bb_sync_ack", ...shown, "bb_live", "bb_snapshot", "bb_history_result", ...conversationResults],
   context: ["bb_sync_ack", "bb_context_render_request", "bb_cancel", "bb_input_result"],
   infer: ["bb_sync_ack", "bb_infer_request", "bb_cancel"],
   toolsource: [
@@ -61,6 +67,7 @@ const controlResults = [
   "bb_token_result",
   "bb_turn_result",
   "bb_tool_call_result",
+  ...conversationResults,
 ];
 
 /** Some kind or the controller may send it; what is in no row is the Hub's own. */

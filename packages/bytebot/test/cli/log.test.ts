@@ -187,3 +187,76 @@ test("after a Hub was killed, its log is read before another one has opened it",
   await owner.kill();
   assert.match((await done(t, cwd, "list")).out, /^ +1 +1 .* u\n1 cell$/m);
 });
+
+test(
+  "log rename, fork and delete decide about the conversations of an app that is stopped, and list shows what came of it (CVS-3, CVS-4, CVS-5)",
+  { timeout },
+  async (t) => {
+    const cwd = await folder(t);
+    const db = join(cwd, "bytebot.db");
+    const { log } = await openSqliteLog({ file: db });
+    const end = {
+      event_type: "infer_chunk",
+      kind: "loop_done",
+      scope: "u_1",
+      loop_id: "l",
+      round: 0,
+      stop_reason: "end_turn",
+      ts: Date.now(),
+    };
+    await log.append("u_1", 0, { id: "a", events: [said("u_1", "canary of a text"), end], about: { title: "canary" } });
+    const busy = await done(t, cwd, "rename", "u_1", "other");
+    assert.match(busy.err, /in use by process/);
+    await log.close();
+    assert.match((await done(t, cwd, "rename", "u_1")).err, /rename needs SCOPE TITLE: TITLE is missing/);
+    assert.match((await done(t, cwd, "rename", "u_1", "a\u202eb")).err, /a title is 1 to 200 characters/);
+    assert.match((await done(t, cwd, "rename", "u_2", "x")).err, /there is no conversation "u_2"/);
+    assert.equal((await done(t, cwd, "rename", "u_1", "Brno 🚋")).out, "u_1: Brno 🚋\n");
+    assert.match(
+      (await done(t, cwd, "fork", "u_1", "256", "u_1/b")).err,
+      /the seq 256 of "u_1" is not the end of a turn/,
+    );
+    assert.equal((await done(t, cwd, "fork", "u_1", "257", "u_1/b")).out, "u_1/b begins with u_1 up to 257\n");
+    const out = join(cwd, "all.jsonl");
+    assert.equal((await done(t, cwd, "export", "--out", out)).err, "");
+    assert.equal((await done(t, cwd, "delete", "u_1")).out, "u_1 is deleted\n");
+    assert.equal((await done(t, cwd, "delete", "u_1/b")).out, "u_1/b is deleted\n");
+    assert.match((await done(t, cwd, "list")).out, /u_1 {2}\(deleted\)\n.*u_1\/b {2}\(deleted\)\n2 cells/);
+    assert.ok(!readFileSync(db).includes("canary"));
+    // What was exported before is another log's.
+    assert.equal((await done(t, cwd, "import", out, "--db", "other.db")).err, "");
+    const list = (await done(t, cwd, "list", "--db", "other.db")).out;
+    assert.match(list, /u_1 {2}Brno 🚋\n.*u_1\/b {2}canary of a text\n/);
+  },
+);
+
+test(
+  "an import of another version, or with a line that is wrong, is refused with the reason, and nothing of it is there",
+  { timeout },
+  async (t) => {
+    const { cwd, log } = await filled(t);
+    await log.close();
+    const out = join(cwd, "all.jsonl");
+    await done(t, cwd, "export", "--blobs", "--out", out);
+    const lines = readFileSync(out, "utf8").split("\n").filter(Boolean);
+    for (const [name, spoil, why] of [
+      ["later", (line: string) => line.replace('"version":1', '"version":2'), /an export of version 2, .* knows 1/],
+      ["half", (line: string) => line.slice(0, 40), /not JSON|JSON/],
+      [
+        "title",
+        (line: string) => line.replace(/("_entry":\{)/, '$1"about":{"title":"\\u0007"},'),
+        /says nothing of it/,
+      ],
+    ] as const) {
+      const file = join(cwd, `${name}.jsonl`);
+      const at = name === "later" ? lines.findIndex((line) => line.includes("v/x")) : lines.length - 4;
+      const spoilt = lines.findIndex((line, index) => index >= at && spoil(line) !== line);
+      writeFileSync(file, lines.map((line, index) => (index === spoilt ? spoil(line) : line)).join("\n"));
+      const refused = await done(t, cwd, "import", file, "--db", `${name}.db`);
+      assert.equal(refused.code, 1, name);
+      assert.match(refused.err, why, name);
+      assert.match(refused.err, /Nothing was imported/, name);
+      assert.match((await done(t, cwd, "list", "--db", `${name}.db`)).out, /^0 cells$/m, name);
+    }
+  },
+);

@@ -86,8 +86,9 @@ test("the acknowledgement names the component, the Hub and the limits in force (
 });
 
 test("the table of kinds and events holds cell by cell: what is not in it is refused (KND-1, KND-2, ERR-2)", async () => {
+  const conversations = ["bb_conversations", "bb_rename", "bb_fork", "bb_delete"];
   const may: Record<Kind, string[]> = {
-    ui: ["user_event", "interrupt", "input_reply", "bb_history_request"],
+    ui: ["user_event", "interrupt", "input_reply", "bb_history_request", ...conversations],
     context: ["bb_context_render_result", "bb_input_request"],
     infer: ["infer_chunk", "bb_infer_result"],
     toolsource: ["bb_tool_register", "bb_tool_call_result", "bb_tool_progress", "bb_input_request", "bb_turn_request"],
@@ -102,6 +103,7 @@ test("the table of kinds and events holds cell by cell: what is not in it is ref
     "bb_token",
     "bb_turn_request",
     "bb_tool_call_request",
+    ...conversations,
   ];
   const somebody = new Set([...Object.values(may).flat(), ...everyKind, ...owners, "bb_sync"]);
   for (const kind of kinds) {

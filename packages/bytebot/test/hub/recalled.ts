@@ -63,10 +63,11 @@ function compare(scope: string, recalled: Conversation, live: Conversation): voi
 
 /** Without what only one of them can know. */
 function normal(stored: State): unknown {
-  const { messages, queue, turn, calls, questions, approved } = stored;
+  const { messages, about, queue, turn, calls, questions, approved } = stored;
   return JSON.parse(
     JSON.stringify({
       messages,
+      about,
       queue: queue.map(({ id }) => id),
       turn: turn && turnOf(turn),
       calls: calls.map(callOf),

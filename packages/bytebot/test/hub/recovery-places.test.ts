@@ -100,6 +100,8 @@ test("whoever asked a question of its own asks it anew after a restart, also whe
   const late = await world.join("ui");
   await goOn(world);
   await again.send(ask);
+  // Enough for a snapshot behind the question, and what is before it is trimmed: its beginning is in no log any more.
+  await late.send(message("and another word of it ".repeat(20)));
   await late.send({
     event_type: "input_reply",
     in_reply_to: late.last("input_strict")["id"],

@@ -77,6 +77,20 @@ export function blobSuite(
     await end();
   });
 
+  test(`${name}: what a cell had is dropped at once, counts no more, and other cells keep theirs (CVS-5)`, async () => {
+    const { blobs, end } = await open({ tenantBytes: 20_000, totalBytes: 20_000 });
+    const bytes = randomBytes(8000);
+    const ref = await put(blobs, "t/a", bytes);
+    await put(blobs, "t/b", bytes);
+    await assert.rejects(put(blobs, "t/c", randomBytes(8000)), { code: "overloaded" });
+    await blobs.drop("t/a");
+    await blobs.drop("t/none");
+    assert.equal(await blobs.find("t/a", ref), undefined);
+    assert.deepEqual(await bytesOf(await blobs.find("t/b", ref)), bytes);
+    await put(blobs, "t/c", randomBytes(8000));
+    await end();
+  });
+
   test(`${name}: a writer that is given up leaves nothing, also twice, and nothing happens after a commit`, async () => {
     const { blobs, end } = await open();
     const bytes = randomBytes(1000);

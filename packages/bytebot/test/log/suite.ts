@@ -216,15 +216,64 @@ export function logSuite(name: string, open: () => Promise<EventLog>): void {
     const second = await log.append("u", first.pos, entry("d", "five"));
     assert.deepEqual(await all(log.unfinished()), ["v/x"]);
     const infos = (await all(log.cells(["u", "v"]))).map(({ at, ...info }) => ({ ...info, dated: at > 0 }));
+    const { cursor } = second;
     assert.deepEqual(infos, [
-      { cell: "u", head: second.pos, base: first.pos, entries: 2, events: 3, dated: true },
-      { cell: "v/x", head: child.pos, base: child.pos, entries: 1, events: 1, dated: true },
+      { cell: "u", head: second.pos, base: first.pos, entries: 2, events: 3, cursor, dated: true },
+      { cell: "v/x", head: child.pos, base: child.pos, entries: 1, events: 1, cursor: child.cursor, dated: true },
     ]);
     assert.deepEqual(
       (await all(log.cells(["*"]))).map(({ cell }) => cell),
       ["u", "v/x", "w"],
     );
     assert.equal((await log.head("w"))?.pos, other.pos);
+    await log.close();
+  });
+
+  test(`${name}: an entry that wipes its cell leaves nothing of what was before, and other cells alone (CVS-5)`, async () => {
+    const log = await open();
+    const bytes = new TextEncoder().encode("beside");
+    const { ref } = await log.putBlob("u", bytes);
+    const first = await log.append("u", 0, { ...entry("a", "one"), refs: [ref], about: { title: "one" }, open: true });
+    await log.putBlob("u/c", bytes);
+    await log.append("u/c", 0, { ...entry("b", "elsewhere"), refs: [ref], about: { title: "else" } });
+    const last = await log.append("u", first.pos, {
+      ...{ ...entry("c", "gone"), base: true, wipe: true, about: { deleted: true } },
+    });
+    assert.deepEqual(texts(await all(log.readAll(0, ["*"]))), ["elsewhere", "gone"]);
+    assert.equal((await all(log.readBack("u")))[0]!.gap, true);
+    await assert.rejects(all(log.read("u", 0)), { code: "cursor_expired" });
+    await assert.rejects(all(log.readBack("u", first.cursor)), { code: "cursor_expired" });
+    await assert.rejects(log.getBlob("u", ref), { code: "not_found" });
+    assert.equal((await log.getBlob("u/c", ref)).length, bytes.length);
+    assert.deepEqual(await all(log.unfinished()), []);
+    const abouts = (await all(log.cells(["*"]))).map(({ cell, about }) => [cell, about]);
+    assert.deepEqual(abouts, [
+      ["u", { deleted: true }],
+      ["u/c", { title: "else" }],
+    ]);
+    // It goes on where it was, and the same append again is known.
+    const again = { ...entry("c", "gone"), base: true as const, wipe: true as const };
+    assert.deepEqual(await log.append("u", first.pos, again), last);
+    await log.append("u", last.pos, { ...entry("d", "anew"), about: { title: "anew" } });
+    assert.deepEqual(texts(await all(log.read("u", first.pos))), ["gone", "anew"]);
+    await log.close();
+  });
+
+  test(`${name}: what a tenant has used is added up with the entries that used it, once each, and by the period (QTA-6)`, async () => {
+    const log = await open();
+    const spent = { since: 0, turns: 1, calls: 2, tokens: 30, cost: 0.5 };
+    assert.equal(await log.spent("u"), undefined);
+    const first = await log.append("u/a", 0, { ...entry("a", "one"), spent });
+    await log.append("u/a", 0, { ...entry("a", "one"), spent });
+    await log.append("u/b", 0, { ...entry("b", "two"), spent });
+    await log.append("v", 0, { ...entry("c", "three"), spent });
+    await assert.rejects(async () => log.append("u/a", 7, { ...entry("d", "four"), spent }), { code: "conflict" });
+    assert.deepEqual(await log.spent("u"), { since: 0, turns: 2, calls: 4, tokens: 60, cost: 1 });
+    assert.deepEqual(await log.spent("v"), spent);
+    await log.append("u/a", first.pos, { ...entry("e", "later"), spent: { ...spent, since: 1000 } });
+    assert.deepEqual(await log.spent("u"), { ...spent, since: 1000 });
+    await log.append("u/b", 1, { ...entry("f", "late"), spent });
+    assert.deepEqual(await log.spent("u"), { since: 1000, turns: 2, calls: 4, tokens: 60, cost: 1 });
     await log.close();
   });
 

@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { test } from "node:test";
 import type { Event } from "../../src/wire/index.ts";
 import { Cli, folder } from "../cli/cli.ts";
+import { inferResult, message, textChunks } from "../hub/world.ts";
 import { App, everything, logOf, replayed, toFile } from "./recorded.ts";
 
 const timeout = 60_000;
@@ -165,3 +166,32 @@ test("a trace of all that passed is as good as the log: what is live only is pas
     [{ events: durable, found: undefined }],
   );
 });
+
+test(
+  "a rename and a deletion are repeated, each in its place, and what begins after them (CVS-3, CVS-5)",
+  { timeout },
+  async () => {
+    const app = await App.open();
+    const { world, ui } = app;
+    // As `bytebot tail` keeps it: the log itself has no more than what stays.
+    const seen: Event[] = [];
+    ui.react = (event) => void (event["seq"] !== undefined && seen.push(event));
+    const turn = async (text: string): Promise<void> => {
+      await ui.send(message(text, "u"));
+      await app.infer.send(...textChunks(app.request, text), inferResult(app.request));
+    };
+    await turn("one");
+    await ui.send({ event_type: "bb_rename", id: "r", scope: "u", title: "another" });
+    await turn("two");
+    await ui.send({ event_type: "bb_delete", id: "d", scope: "u" });
+    await turn("three");
+    const all = [...world.seen].filter((event) => event["seq"] !== undefined);
+    const [whole] = await replayed(toFile(all));
+    assert.deepEqual([whole?.found, whole?.notes], [undefined, []]);
+    assert.ok(all.some(({ event_type }) => event_type === "conversation_deleted"));
+    // Of what the log has, nothing is left to be renamed or deleted.
+    const [left] = await replayed(toFile(await logOf(world)));
+    assert.equal(left?.found, undefined);
+    await world.end();
+  },
+);

@@ -263,3 +263,40 @@ test("a tool that cannot be described is refused where it is defined", () => {
     /not of zod 4/,
   );
 });
+
+test("a call asks for a child turn with a budget, gets what it said, and its error where it failed (TRN-12, TRN-13)", async () => {
+  const delegate = bb.defineTool({
+    name: "delegate",
+    input: z.object({ name: z.string().optional() }),
+    run: async ({ name }, call) => {
+      try {
+        const { scope, text: answer } = await call.turn("look", { name, budget: { tokens: 1000, rounds: 2 } });
+        return `${scope} said ${answer}`;
+      } catch (error) {
+        const { code, data } = bb.BytebotError.from(error);
+        return `${code}: ${JSON.stringify(data)}`;
+      }
+    },
+  });
+  await using running = await serving(delegate);
+  const { peer } = running;
+  const content = [
+    { type: "text", text: "all is " },
+    { type: "text", text: "well" },
+  ];
+  const first = called(running, "delegate", { name: "a/b" }, "c1");
+  const request = await peer.next("bb_turn_request");
+  validate(request);
+  assert.deepEqual(
+    [request["call_id"], request["scope"], request["content"], request["budget"]],
+    ["c1", "u_1/~a%2Fb", "look", { tokens: 1000, rounds: 2 }],
+  );
+  peer.send({ event_type: "bb_turn_result", in_reply_to: String(request["id"]), success: true, content });
+  assert.equal(text(await first), "u_1/~a%2Fb said all is well");
+  const second = called(running, "delegate", {}, "c2");
+  const other = await peer.next("bb_turn_request");
+  assert.match(String(other["scope"]), /^u_1\/~[A-Za-z0-9_-]+$/);
+  const error = { code: "budget_exceeded", message: "1000 of 1000 tokens", retryable: false };
+  peer.send({ event_type: "bb_turn_result", in_reply_to: String(other["id"]), success: false, content, error });
+  assert.equal(text(await second), `budget_exceeded: ${JSON.stringify({ content })}`);
+});

@@ -1,5 +1,5 @@
 import { BytebotError, reaches, type BlobBlock, type Event } from "../../src/wire/index.ts";
-import type { CellInfo, Entry, EventLog, NewEntry, Place, Pos } from "../../src/log/index.ts";
+import type { CellInfo, Entry, EventLog, NewEntry, Place, Pos, Spent } from "../../src/log/index.ts";
 import type { Life } from "./life.ts";
 import type { Kept, SimLog } from "./log.ts";
 
@@ -63,8 +63,16 @@ export class HubLog implements EventLog {
       if (!reaches(scopes, cell)) continue;
       const { pos: head, at } = entries.at(-1)!;
       const events = entries.reduce((sum, entry) => sum + entry.events.length, 0);
-      yield { cell, head, base: entries[0]!.pos, entries: entries.length, events, at };
+      const { cursor } = entries.at(-1)!;
+      const about = this.log.abouts.get(cell);
+      const info = { cell, head, base: entries[0]!.pos, entries: entries.length, events, at, cursor };
+      yield about ? { ...info, about } : info;
     }
+  }
+
+  async spent(tenant: string): Promise<Spent | undefined> {
+    if (this.life.reads) await this.life.reads();
+    return this.log.spent.get(tenant);
   }
 
   async trim(cell: string, base: Pos): Promise<void> {

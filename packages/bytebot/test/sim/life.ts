@@ -54,6 +54,8 @@ export class Life implements Clock {
       version: "0",
       log: new HubLog(stage.log, this),
       clock: this,
+      // Counted, and never used up.
+      budgets: { "*": { turns: 1e9, calls: 1e9, tokens: 1e9 } },
       limits: { ...limits, ...(hard ? { idle: hard.idle, returnMs: 5000 } : {}) },
       newId: (prefix) => `${prefix}_${ids.next().toString(36)}${ids.next().toString(36)}`,
       input: INPUT,

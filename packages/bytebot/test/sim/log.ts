@@ -1,6 +1,14 @@
 import { createHash } from "node:crypto";
-import { BytebotError, type BlobBlock, type Event } from "../../src/wire/index.ts";
-import type { Entry, NewEntry, Place, Pos } from "../../src/log/index.ts";
+import { BytebotError, tenantOf, type BlobBlock, type Event } from "../../src/wire/index.ts";
+import {
+  addSpent,
+  type About,
+  type Entry,
+  type NewEntry,
+  type Place,
+  type Pos,
+  type Spent,
+} from "../../src/log/index.ts";
 import type { Life } from "./life.ts";
 import type { Stage } from "./stage.ts";
 
@@ -31,6 +39,9 @@ export class SimLog {
   readonly kept = new Map<string, Kept[]>();
   /** By cell, the position below which it was trimmed. */
   readonly bases = new Map<string, Pos>();
+  /** By cell, what lists say of it; by tenant, what it has used up. */
+  readonly abouts = new Map<string, About>();
+  readonly spent = new Map<string, Spent>();
   private readonly ids = new Map<string, Kept>();
   private readonly blobs = new Map<string, Uint8Array>();
   /** By cell, what is on its way and not committed. */
@@ -158,6 +169,9 @@ export class SimLog {
     if (entries) entries.push(kept);
     else this.kept.set(cell, [kept]);
     this.ids.set(entry.id, kept);
+    if (entry.about) this.abouts.set(cell, entry.about);
+    if (entry.spent) this.spent.set(tenantOf(cell), addSpent(this.spent.get(tenantOf(cell)), entry.spent));
+    if (entry.wipe) this.trim(cell, kept.pos);
     this.stage.committed(kept);
     return kept;
   }

@@ -5,6 +5,7 @@ import { UiActor } from "./cast/ui.ts";
 import { Answers } from "./checks/answers.ts";
 import { Approvals } from "./checks/approvals.ts";
 import { People } from "./checks/people.ts";
+import { Conversations } from "./checks/conversations.ts";
 import { Effects } from "./checks/effects.ts";
 import { Memory } from "./checks/memory.ts";
 import { Modes } from "./checks/modes.ts";
@@ -12,6 +13,7 @@ import { Once } from "./checks/once.ts";
 import { Provider } from "./checks/provider.ts";
 import { Reader } from "./checks/reader.ts";
 import { Rest } from "./checks/rest.ts";
+import { Spending } from "./checks/spending.ts";
 import { Transcript } from "./checks/transcript.ts";
 import { Wall } from "./checks/wall.ts";
 import type { Random } from "./random.ts";
@@ -44,7 +46,22 @@ export async function run(seed: number, mode: Mode = "easy", shrink: Shrink = {}
     ...(mode === "hard" ? hard(random) : {}),
     ...shrink,
   }));
-  const checks = [Wall, Effects, Reader, Provider, Answers, Once, Approvals, People, Transcript, Modes, Memory, Rest];
+  const checks = [
+    Wall,
+    Effects,
+    Reader,
+    Conversations,
+    Provider,
+    Answers,
+    Once,
+    Approvals,
+    People,
+    Transcript,
+    Modes,
+    Memory,
+    Spending,
+    Rest,
+  ];
   stage.checks.push(...checks.map((Of) => new Of(stage)));
   const cast = castOf(stage);
   for (const actor of cast) stage.time.in(stage.random.below(20), () => actor.connect());

@@ -224,4 +224,10 @@ export const recovery: readonly Sabotage[] = [
     find: "if (!entry.gap) return events",
     replace: "if (true) return events",
   },
+  {
+    name: "what a turn has used of its budget is forgotten with the Hub (TRN-13)",
+    file: "hub/recovery/recall.ts",
+    find: `useTokens(conversations, conversation, tokensOf(event["usage"] as Usage | undefined));`,
+    replace: "",
+  },
 ];

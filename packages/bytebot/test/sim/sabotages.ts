@@ -218,6 +218,30 @@ const easy: readonly Sabotage[] = [
     replace: "if (!conversation || !question) throw notOpen(id);",
   },
   {
+    name: "what was deleted is remembered (CVS-5)",
+    file: "hub/conversations/conversations.ts",
+    find: "for (const conversation of all) core.remove(conversation);",
+    replace: "",
+  },
+  {
+    name: "a fork has nothing of what was said (CVS-4)",
+    file: "hub/conversations/conversations.ts",
+    find: "conversation.messages = begun.messages;",
+    replace: "",
+  },
+  {
+    name: "a fork has what waited at its place (CVS-4)",
+    file: "hub/recovery/recall.ts",
+    find: "queue.length = 0;",
+    replace: "void queue;",
+  },
+  {
+    name: "what a tenant has used is not kept (QTA-6)",
+    file: "hub/cells/cells.ts",
+    find: "if (spent) kept = { ...kept, spent: addSpent(kept.spent, spent) };",
+    replace: "if (spent) kept = { ...kept, spent };",
+  },
+  {
     name: "child turns outlive their call (TRN-12)",
     file: "hub/go-on.ts",
     find: "      stopChildren(core, happened.call);\n",

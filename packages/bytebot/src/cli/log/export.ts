@@ -3,7 +3,7 @@ import { finished } from "node:stream/promises";
 import { once } from "node:events";
 import type { Writable } from "node:stream";
 import { BytebotError, encloses, PART_BYTES, type Event } from "../../wire/index.ts";
-import type { EventLog } from "../../log/index.ts";
+import type { About, EventLog } from "../../log/index.ts";
 import { parse } from "../command.ts";
 import { isUnread, unread } from "../output.ts";
 import { printableJson } from "../printable.ts";
@@ -15,12 +15,19 @@ const options = { db: { type: "string" }, out: { type: "string" }, blobs: { type
 
 /** What an entry says beside its events, at the first of them that is exported. */
 export interface EntryMark {
+  /** Of this form of export: an import takes its own. */
+  version?: number;
   cell: string;
   id: string;
   at: number;
   base?: true;
   open?: true;
+  /** What lists say of its cell; with the first that is exported of it. */
+  about?: About;
 }
+
+/** Of what `export` writes, raised when an older import would take it wrongly. */
+export const EXPORT_VERSION = 1;
 
 export async function run(args: string[]): Promise<number> {
   const { values, positionals } = parse("log", args, options, 1);
@@ -43,11 +50,13 @@ export async function run(args: string[]): Promise<number> {
 
 /** In the log's own order. */
 async function exported(log: EventLog, scope: string, write: (event: Event) => Promise<void>): Promise<void> {
+  const seen = new Set<string>();
   for await (const entry of log.readAll(0, [scope])) {
     const { cell, id, at, base, open } = entry;
-    let mark: { _entry?: EntryMark } = {
-      _entry: { cell, id, at, ...(base ? { base } : {}), ...(open ? { open } : {}) },
-    };
+    const about = seen.has(cell) ? undefined : await aboutOf(log, cell);
+    seen.add(cell);
+    const flags = { ...(base ? { base } : {}), ...(open ? { open } : {}), ...(about ? { about } : {}) };
+    let mark: { _entry?: EntryMark } = { _entry: { version: EXPORT_VERSION, cell, id, at, ...flags } };
     for (const [index, event] of entry.events.entries()) {
       if (!encloses(scope, String(event["scope"]))) continue;
       await write({ ...stamped(event, entry, index), ...mark });
@@ -55,6 +64,11 @@ async function exported(log: EventLog, scope: string, write: (event: Event) => P
       if (isUnread()) return;
     }
   }
+}
+
+async function aboutOf(log: EventLog, cell: string): Promise<About | undefined> {
+  for await (const info of log.cells([cell])) if (info.cell === cell) return info.about;
+  return undefined;
 }
 
 /** As they go over the wire, in parts. */

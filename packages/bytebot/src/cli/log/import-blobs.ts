@@ -4,11 +4,11 @@ import { BytebotError, isScope, type Event } from "../../wire/index.ts";
 
 /** Blobs that come in parts, one after the other, as an export writes them. */
 export class BlobParts {
-  private readonly blobs: SqliteBlobs;
+  private readonly blobs: Pick<SqliteBlobs, "create">;
   private count = 0;
   private current: { key: string; next: number; writer: BlobWriter; hash: Hash } | undefined;
 
-  constructor(blobs: SqliteBlobs) {
+  constructor(blobs: Pick<SqliteBlobs, "create">) {
     this.blobs = blobs;
   }
 

@@ -1,11 +1,22 @@
 import { createReadStream } from "node:fs";
-import { BytebotError, cellOf, decode, Framer, isScope, type Event, type Line } from "../../wire/index.ts";
-import { MAX_ENTRY_EVENTS, withoutLarge, type SqliteBlobs, type SqliteLog } from "../../log/index.ts";
+import {
+  BytebotError,
+  cellOf,
+  decode,
+  ForkedFrom,
+  Framer,
+  isScope,
+  isTitle,
+  type Event,
+  type Line,
+} from "../../wire/index.ts";
+import { MAX_ENTRY_EVENTS, withoutLarge } from "../../log/index.ts";
+import type { About, BlobWriter, SqliteBlobs, SqliteLog } from "../../log/index.ts";
 import { parse } from "../command.ts";
 import { UsageError } from "../errors.ts";
 import { printLine } from "../output.ts";
 import { DEFAULT_FILE, owning } from "./database.ts";
-import type { EntryMark } from "./export.ts";
+import { EXPORT_VERSION, type EntryMark } from "./export.ts";
 import { BlobParts } from "./import-blobs.ts";
 
 const options = { db: { type: "string" } } as const;
@@ -30,7 +41,14 @@ interface Counts {
   blobs: number;
 }
 
+/** All of the file is looked at before any of it is written: what cannot be imported changes nothing. */
 async function imported(file: string, log: SqliteLog, blobs: SqliteBlobs): Promise<Counts> {
+  const dry: Target = { head: (cell) => log.head(cell), restore: async () => NOWHERE, putBlob: async () => NO_BLOB };
+  await readInto(file, dry, new NoBlobs(), "Nothing was imported");
+  return readInto(file, log, blobs, "What is before it was imported");
+}
+
+async function readInto(file: string, log: Target, blobs: Pick<SqliteBlobs, "create">, then: string): Promise<Counts> {
   const entries = new Entries(log);
   const parts = new BlobParts(blobs);
   let number = 0;
@@ -42,10 +60,16 @@ async function imported(file: string, log: SqliteLog, blobs: SqliteBlobs): Promi
       else await entries.add(event);
     } catch (error) {
       const { code, message } = BytebotError.from(error);
-      throw new BytebotError(code, `${file}, line ${number}: ${message}. What is before it was imported`);
+      throw new BytebotError(code, `${file}, line ${number}: ${message}. ${then}`);
     }
   }
-  await entries.end();
+  try {
+    await entries.end();
+    parts.end();
+  } catch (error) {
+    const { code, message } = BytebotError.from(error);
+    throw new BytebotError(code, `${file}: ${message}. ${then}`);
+  }
   return { entries: entries.count, events: entries.events, blobs: parts.end() };
 }
 
@@ -71,16 +95,29 @@ async function* linesOf(file: string): AsyncGenerator<Line> {
   yield* lines;
 }
 
+/** What of a log is written to. */
+type Target = Pick<SqliteLog, "head" | "restore" | "putBlob">;
+
+const NOWHERE = { pos: 0, cursor: "" };
+const NO_BLOB = { type: "blob" as const, ref: "", mime_type: "", size: 0 };
+
+/** Takes blobs, and keeps none. */
+class NoBlobs {
+  create(): BlobWriter {
+    return { write: async () => undefined, commit: async () => undefined, discard: async () => undefined };
+  }
+}
+
 /** Puts events together to the entries that they were, each where it was. */
 class Entries {
   count = 0;
   events = 0;
-  private readonly log: SqliteLog;
+  private readonly log: Target;
   private readonly heads = new Map<string, number>();
   private current: { cell: string; pos: number; mark: Omit<EntryMark, "cell">; events: Event[] } | undefined;
   private writing: Promise<unknown>[] = [];
 
-  constructor(log: SqliteLog) {
+  constructor(log: Target) {
     this.log = log;
   }
 
@@ -112,13 +149,13 @@ class Entries {
     this.current = undefined;
     if (!current) return;
     const { cell, pos, mark, events } = current;
-    const { id, at, base, open } = mark;
+    const { id, at, base, open, about } = mark;
     const head = this.heads.get(cell);
     if (head === undefined && (await this.log.head(cell)))
       throw new BytebotError("conflict", `the log has a cell "${cell}" already: import into one that does not`);
     const to = head === undefined ? pos : head + 1;
     this.heads.set(cell, to);
-    const entry = { id, events, ...(base ? { base } : {}), ...(open ? { open } : {}) };
+    const entry = { id, events, ...(base ? { base } : {}), ...(open ? { open } : {}), ...(about ? { about } : {}) };
     const written = Promise.resolve(
       withoutLarge(this.log, cell, entry, (small) => this.log.restore(cell, to, at, small)),
     );
@@ -138,8 +175,24 @@ class Entries {
 
 function toMark(value: unknown, cell: string, pos: number): Omit<EntryMark, "cell"> | undefined {
   if (value === undefined) return undefined;
-  const { id, at, base, open } = value as Partial<EntryMark>;
+  const { id, at, base, open, version = EXPORT_VERSION, about } = value as Partial<EntryMark>;
+  if (version !== EXPORT_VERSION)
+    throw new BytebotError(
+      "unsupported_version",
+      `this is an export of version ${String(version)}, and this bytebot knows ${EXPORT_VERSION}: use the one that wrote it`,
+    );
+  if (about !== undefined && !isAbout(about))
+    throw new BytebotError("invalid_event", `the _entry of cell "${cell}" at ${pos} says nothing of it that is known`);
   if (typeof id !== "string" || typeof at !== "number")
     throw new BytebotError("invalid_event", `the _entry of cell "${cell}" at ${pos} has no id or time`);
-  return { id, at, ...(base === true ? { base } : {}), ...(open === true ? { open } : {}) };
+  return {
+    ...{ id, at, ...(base === true ? { base } : {}), ...(open === true ? { open } : {}) },
+    ...(about ? { about } : {}),
+  };
+}
+
+function isAbout({ title, forked_from, deleted }: About): boolean {
+  if (title !== undefined && !(typeof title === "string" && isTitle(title))) return false;
+  if (forked_from !== undefined && !ForkedFrom.safeParse(forked_from).success) return false;
+  return deleted === undefined || deleted === true;
 }

@@ -1,6 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { BytebotError, type Event } from "../../wire/index.ts";
 import {
+  addSpent,
   fits,
   MAX_ENTRY_EVENTS,
   orderOf,
@@ -233,7 +234,7 @@ export class Cells {
     const events = batches.length === 1 ? batches[0]!.append : batches.flatMap((batch) => batch.append);
     const base = batches[0]!.base === true;
     const open = batches.findLast((batch) => batch.append.length > 0)?.open === true;
-    const flags = { ...(base ? { base } : {}), ...(open ? { open } : {}) };
+    const flags = { ...(base ? { base } : {}), ...(open ? { open } : {}), ...beside(batches) };
     const entry: NewEntry = { id: this.entryId(), events, lines, ...flags };
     if (base) cell.baseSize = sizeOf(lines);
     else grow(cell, lines);
@@ -274,7 +275,8 @@ export class Cells {
     }
     if (orderOf(place.cursor) > orderOf(this.newest)) this.newest = place.cursor;
     this.carry(cell, batches);
-    if (batches[0]!.base) this.trim(cell, place.pos);
+    if (batches[0]!.wipe) wiped(cell, place.pos);
+    else if (batches[0]!.base) this.trim(cell, place.pos);
     else this.measure(cell);
   }
 
@@ -314,6 +316,24 @@ export class Cells {
     this.options.failed(cell.name, all, error);
     this.pump(cell);
   }
+}
+
+/** What these batches keep beside their events. */
+function beside(batches: readonly Batch[]): Pick<NewEntry, "wipe" | "about" | "spent"> {
+  let kept: Pick<NewEntry, "wipe" | "about" | "spent"> = {};
+  for (const { wipe, about, spent } of batches) {
+    if (wipe) kept.wipe = true;
+    if (about) kept = { ...kept, about };
+    if (spent) kept = { ...kept, spent: addSpent(kept.spent, spent) };
+  }
+  return kept;
+}
+
+/** What it had is gone: it grows anew. */
+function wiped(cell: Cell, pos: Pos): void {
+  cell.wants = undefined;
+  cell.grown = { events: 0, size: 0 };
+  cell.bases = [{ pos, events: 0, size: 0, trimmed: true }];
 }
 
 function isTransient(error: unknown): boolean {

@@ -15,30 +15,35 @@ const SNAPSHOT_SIZE = 1024 * 1024;
  * goes on from it (rule REC-6). Of what goes beyond an entry nothing is said.
  */
 export function snapshot(core: Core, cell: string): void {
+  const events = snapshotOf(core, cell);
+  if (events.length > 0) core.base(cell, events);
+}
+
+export function snapshotOf(core: Core, cell: string): Event[] {
   const all = core.loaded.of(cell);
   const own = all.filter(({ scope }) => scope === cell);
   const below = all.filter(({ scope }) => scope !== cell);
   const [busy, idle] = [below.filter(isBusy), below.filter((each) => !isBusy(each)).reverse()];
   const room = new Room();
   const shown = [...own, ...busy, ...idle].slice(0, MAX_ENTRY_EVENTS / 2);
-  const events = shown.flatMap((conversation): Event[] => {
-    const { scope } = conversation;
+  return shown.flatMap((conversation): Event[] => {
+    const { scope, about } = conversation;
+    const title = about?.title === undefined ? {} : { title: about.title };
     const open = openEvents(conversation);
     const messages = copyMessages(room.newest(conversation.messages));
     const snapped = { open: room.newest(open), messages };
     const more = snapped.open.length < open.length || messages.length < conversation.messages.length;
     const state = toState(conversation, messages.length < conversation.messages.length);
     return [
-      { event_type: "bb_snapshot", scope, state: { ...snapped, more }, ts: core.now },
+      { event_type: "bb_snapshot", scope, ...title, state: { ...snapped, more }, ts: core.now },
       { event_type: "bb_state", scope, state, ts: core.now },
     ];
   });
-  if (events.length > 0) core.base(cell, events);
 }
 
-/** Stands for what is no longer kept where nothing more is known of it. */
-export function emptySnapshot(scope: string): Event {
-  return { event_type: "bb_snapshot", scope, state: { messages: [], open: [], more: true } };
+/** Stands for what is no longer kept where nothing more is known of it; `more`: there was something. */
+export function emptySnapshot(scope: string, more = true): Event {
+  return { event_type: "bb_snapshot", scope, state: { messages: [], open: [], more } };
 }
 
 /** What an entry still has room for, taken from the newest on. */

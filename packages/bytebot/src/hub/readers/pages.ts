@@ -1,8 +1,6 @@
 import { setImmediate as turnOfTheLoop } from "node:timers/promises";
-import type { EventLog } from "../../log/index.ts";
-import { BytebotError, type Event, type HistoryRequest } from "../../wire/index.ts";
+import { BytebotError, type Event } from "../../wire/index.ts";
 import type { ConnectionId } from "../effects.ts";
-import { page, type Page } from "./page.ts";
 
 /** Pages that one connection may have waiting. */
 const MAX_WAITING = 32;
@@ -12,36 +10,30 @@ const MAX_RUNNING = 2;
 const SLICE_MS = 4;
 const RETRY_MS = 1000;
 
-/** Takes the `bb_history_result`. */
-export type Done = (result: Event) => void;
+/** Lets others have their turn, where this reading had its share. */
+export type Pause = () => Promise<void>;
 
-interface Waiting {
-  request: HistoryRequest;
-  done: Done;
+/** Something that takes reading much of the log. One of the two is called, once; `fail` where `run` rejects, too. */
+export interface Job {
+  run: (pause: Pause) => Promise<void>;
+  fail: (error: unknown) => void;
 }
 
 /**
- * Reads pages of history: one at a time for each connection, in its order, the connections in a circle, a few
+ * Reads pages of history, lists and what is to be forked: one at a time for each connection, in its order, the connections in a circle, a few
  * milliseconds at once, so that nobody notices who reads much (rule RPL-5).
  */
 export class Pages {
-  private readonly log: EventLog;
-  private readonly waiting = new Map<ConnectionId, Waiting[]>();
+  private readonly waiting = new Map<ConnectionId, Job[]>();
   private readonly running = new Set<ConnectionId>();
 
-  constructor(log: EventLog) {
-    this.log = log;
-  }
-
-  ask(connection: ConnectionId, request: HistoryRequest, done: Done): void {
+  ask(connection: ConnectionId, job: Job): void {
     const own = this.waiting.get(connection) ?? [];
     if (own.length >= MAX_WAITING) {
       const options = { retryable: true, retryAfterMs: RETRY_MS };
-      return done(
-        refused(request, new BytebotError("overloaded", `${MAX_WAITING} pages of this connection wait`, options)),
-      );
+      return job.fail(new BytebotError("overloaded", `${MAX_WAITING} pages of this connection wait`, options));
     }
-    this.waiting.set(connection, [...own, { request, done }]);
+    this.waiting.set(connection, [...own, job]);
     if (this.running.size < MAX_RUNNING) void this.read(connection);
   }
 
@@ -59,7 +51,7 @@ export class Pages {
   private refuseAll(error: unknown): void {
     const waiting = [...this.waiting.values()].flat();
     this.waiting.clear();
-    for (const { request, done } of waiting) done(refused(request, error));
+    for (const { fail } of waiting) fail(error);
   }
 
   private async read(connection: ConnectionId): Promise<void> {
@@ -69,16 +61,17 @@ export class Pages {
     this.waiting.delete(connection);
     if (rest.length > 0) this.waiting.set(connection, rest);
     let since = performance.now();
-    const pause = async (): Promise<void> => {
+    const pause: Pause = async () => {
       if (performance.now() - since < SLICE_MS) return;
       await turnOfTheLoop();
       since = performance.now();
     };
-    const { request, done } = next;
-    let failed: unknown;
-    const found = await page(this.log, request, pause).catch((error: unknown) => void (failed = error));
-    done(found ? answered(request, found) : refused(request, failed));
-    if (!found && BytebotError.from(failed).code === "unavailable") this.refuseAll(failed);
+    try {
+      await next.run(pause);
+    } catch (error) {
+      next.fail(error);
+      if (BytebotError.from(error).code === "unavailable") this.refuseAll(error);
+    }
     await turnOfTheLoop();
     this.running.delete(connection);
     const other = [...this.waiting.keys()].find((id) => !this.running.has(id));
@@ -86,14 +79,10 @@ export class Pages {
   }
 }
 
-function result({ id, scope }: HistoryRequest): Event {
-  return { event_type: "bb_history_result", in_reply_to: id, scope };
-}
-
-function answered(request: HistoryRequest, found: Page): Event {
-  return { ...result(request), success: true, ...found };
-}
-
-function refused(request: HistoryRequest, error: unknown): Event {
-  return { ...result(request), success: false, error: BytebotError.from(error).toWire() };
+/** The answer to a request of this sort: what was found, or why not. */
+export function resultOf({ event_type, id, scope }: Event, found: object | { error: unknown }): Event {
+  const type = `${event_type.replace(/_request$/, "")}_result`;
+  const result = { event_type: type, in_reply_to: id, ...(scope === undefined ? {} : { scope }) };
+  if ("error" in found) return { ...result, success: false, error: BytebotError.from(found.error).toWire() };
+  return { ...result, success: true, ...found };
 }

@@ -14,6 +14,8 @@ export function present(logged: Event): Event | undefined {
       const { event_type: _, in_reply_to: __, ...shown } = logged;
       return { event_type: "tool_result", ...shown };
     }
+    case "bb_snapshot":
+      return logged["forked_from"] === undefined ? undefined : logged;
     default:
       return logged.event_type.startsWith("bb_") ? undefined : logged;
   }

@@ -106,7 +106,10 @@ async function* withTurns<T>(all: AsyncIterable<T>, turns: Turns): AsyncGenerato
 /** A snapshot is for those who have missed what it stands for; of a granted scope that it does not name, that something is missing. */
 function eventsOf(entry: Entry & { cell: string }, reader: Synced): [index: number, event: Event][] {
   const events = [...entry.events.entries()].filter(([, { event_type }]) => event_type !== "bb_state");
-  if (!entry.gap) return events.filter(([, { event_type }]) => event_type !== "bb_snapshot");
+  // What was forked off begins with one.
+  const isForEverybody = ({ event_type, forked_from }: Event): boolean =>
+    event_type !== "bb_snapshot" || forked_from !== undefined;
+  if (!entry.gap) return events.filter(([, event]) => isForEverybody(event));
   const told = new Set(events.map(([, event]) => event["scope"]));
   const untold = reader.grant.scopes.filter((scope) => cellOf(scope) === entry.cell && !told.has(scope));
   return [...events, ...untold.map((scope): [number, Event] => [0, emptySnapshot(scope)])];

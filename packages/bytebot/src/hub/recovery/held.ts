@@ -1,3 +1,4 @@
+import type { About } from "../../log/index.ts";
 import type { Block, Event, Message, StopReason, WireError } from "../../wire/index.ts";
 import { newConversation, newTurn } from "../conversation.ts";
 import type { Effect } from "../effects.ts";
@@ -27,6 +28,7 @@ export function held(): Held {
 interface State {
   /** Absent where the `bb_snapshot` of the same entry has them all. */
   messages?: readonly Message[];
+  about?: About;
   queue: HeldInput[];
   turn?: HeldTurn;
   /** Those of an owner; those of a turn are in it. */
@@ -47,6 +49,8 @@ interface HeldInput {
 }
 
 interface HeldTurn extends Pick<Turn, "loopId" | "round" | "attempt" | "calls" | "lastCall" | "sameCalls"> {
+  /** Absent in a log of an older version. */
+  tokens?: number;
   input: HeldInput;
   steers: HeldInput[];
   stopping?: string;
@@ -75,10 +79,11 @@ type StoredAsker = Pick<Asker, "component" | "id" | "principal">;
 
 /** The conversation as the log keeps it from here on (rule REC-6). `withMessages`: they stand nowhere else. */
 export function toState(conversation: Conversation, withMessages: boolean): State {
-  const { messages, queue, turn, calls, questions, approved, seen } = conversation;
+  const { messages, about, queue, turn, calls, questions, approved, seen } = conversation;
   const own = [...calls.values()].filter(({ loopId }) => loopId === undefined);
   return {
     ...(withMessages ? { messages: copyMessages(messages) } : {}),
+    ...(about ? { about } : {}),
     queue: queue.map(fromInput),
     ...(turn ? { turn: fromTurn(turn) } : {}),
     calls: own.map(fromCall),
@@ -112,12 +117,12 @@ function fromAsker(asker: Asker & { callId?: string }): StoredAsker & { callId?:
 }
 
 function fromTurn(turn: Turn): HeldTurn {
-  const { loopId, round, calls, lastCall, sameCalls, input, steers, stopping } = turn;
+  const { loopId, round, calls, lastCall, sameCalls, tokens, input, steers, stopping } = turn;
   const phase = heldPhase(turn);
   // The wait before the next attempt is over with the restart.
   const attempt = turn.phase.step === "pausing" ? turn.attempt + 1 : turn.attempt;
   return {
-    ...{ loopId, round, attempt, calls, lastCall, sameCalls },
+    ...{ loopId, round, attempt, calls, lastCall, sameCalls, tokens },
     input: fromInput(input),
     steers: steers.map(fromInput),
     ...(stopping ? { stopping: stopping.reason } : {}),
@@ -184,6 +189,9 @@ export function fromState(event: Event, snapped: Message[]): Conversation {
   const state = event["state"] as State;
   const conversation = newConversation(event["scope"] as string);
   conversation.messages = (state.messages as Message[] | undefined) ?? snapped;
+  // A log of an older version does not say it.
+  const isNamed = conversation.scope === conversation.cell && conversation.messages.length > 0;
+  conversation.about = state.about ?? (isNamed ? {} : undefined);
   conversation.queue = state.queue.map(toInput);
   for (const call of [...state.calls, ...(state.turn?.asked ?? [])]) {
     if (call.status === undefined) conversation.calls.set(call.id, toCall(call));
@@ -201,9 +209,9 @@ function toInput({ id, event, requester, returning }: HeldInput): Input {
 }
 
 function toTurn(conversation: Conversation, stored: HeldTurn): Turn {
-  const { loopId, round, attempt, calls, lastCall, sameCalls, at, request = "", end } = stored;
+  const { loopId, round, attempt, calls, lastCall, sameCalls, tokens = 0, at, request = "", end } = stored;
   const turn = newTurn(loopId, toInput(stored.input));
-  Object.assign(turn, { round, attempt, calls, lastCall, sameCalls, steers: stored.steers.map(toInput) });
+  Object.assign(turn, { round, attempt, calls, lastCall, sameCalls, tokens, steers: stored.steers.map(toInput) });
   if (stored.stopping !== undefined) turn.stopping = { reason: stored.stopping, until: 0 };
   const blocks: Block[] = [];
   for (const [index, block] of stored.blocks) blocks[index] = block;

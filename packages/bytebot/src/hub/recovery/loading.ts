@@ -1,4 +1,4 @@
-import { BytebotError, cellOf, isScope, type Event } from "../../wire/index.ts";
+import { BytebotError, cellOf, isScope, tenantOf, type Event } from "../../wire/index.ts";
 import type { Cells } from "../cells/cells.ts";
 import { isBusy } from "../conversation.ts";
 import type { Core } from "../core.ts";
@@ -15,7 +15,15 @@ import { Recall } from "./recall.ts";
 export type Recovery = "resume" | "end" | "wait";
 
 /** What may begin something in its scope, so that all that the log says of that has to be known. */
-const BEGINNING = new Set(["user_event", "interrupt", "bb_turn_request", "bb_tool_call_request", "bb_input_request"]);
+const BEGINNING = new Set([
+  "user_event",
+  "interrupt",
+  "bb_turn_request",
+  "bb_tool_call_request",
+  "bb_input_request",
+  "bb_rename",
+  "bb_delete",
+]);
 
 /** Whoever names scopes of its own while the disk is full makes no list without an end. */
 const MAX_FAILED = 10_000;
@@ -51,7 +59,8 @@ export class Loading {
   /** Would this event begin something in a cell of which nothing is known? */
   isMissing(from: ConnectionId, { event_type, scope }: Event): boolean {
     const { core, cells } = this.options;
-    if (!BEGINNING.has(event_type) || !isScope(scope) || cells.isLoaded(cellOf(scope))) return false;
+    if (!BEGINNING.has(event_type) || !isScope(scope)) return false;
+    if (cells.isLoaded(cellOf(scope)) && !core.budgets.needs(tenantOf(scope))) return false;
     const connection = core.synced(from);
     return connection !== undefined && mayTouch(connection, scope);
   }
@@ -85,13 +94,22 @@ export class Loading {
   inTurn(input: StepInput, alone: boolean): StepInput {
     if (input.type === "unload" && !(alone && this.options.cells.isQuiet(input.cell)))
       return { type: "rested", cell: input.cell };
+    if (input.type === "forked" && !this.options.cells.isLoaded(input.event.to)) {
+      const { connection, event } = input;
+      return { type: "refused", connection, event, error: failedMeanwhile() };
+    }
     if (input.type !== "event" || !this.isMissing(input.connection, input.event)) return input;
-    const error = new BytebotError("unavailable", "the log failed meanwhile: send it again", { retryable: true });
-    return { ...input, type: "refused", error };
+    return { ...input, type: "refused", error: failedMeanwhile() };
+  }
+
+  /** Resolves when all that the log says of this cell is known. */
+  async known(name: string): Promise<void> {
+    for (let reading = this.cell(name); reading; reading = this.cell(name)) await reading;
   }
 
   private cell(name: string): Promise<void> | undefined {
-    if (this.options.cells.isLoaded(name)) return undefined;
+    const { core, cells } = this.options;
+    if (cells.isLoaded(name) && !core.budgets.needs(tenantOf(name))) return undefined;
     const under = this.under.get(name);
     if (under) return under;
     const loading = this.load(name).finally(() => this.under.delete(name));
@@ -100,7 +118,13 @@ export class Loading {
   }
 
   private async load(name: string): Promise<void> {
-    const { cells, input } = this.options;
+    const { core, cells, log, input } = this.options;
+    const tenant = tenantOf(name);
+    if (core.budgets.needs(tenant)) {
+      const spent = await log.spent(tenant);
+      input({ type: "spent", tenant, spent });
+    }
+    if (cells.isLoaded(name)) return;
     const entries = await cells.read(name);
     const recall = new Recall();
     for (const entry of entries) {
@@ -123,6 +147,10 @@ export class Loading {
     const { how, input } = this.options;
     if (how !== "wait") input({ type: "resume", scope, how });
   }
+}
+
+function failedMeanwhile(): BytebotError {
+  return new BytebotError("unavailable", "the log failed meanwhile: send it again", { retryable: true });
 }
 
 /** Whoever waits for something that goes on. */

@@ -1,7 +1,18 @@
-import { encloses, type Block, type Event, type Message, type StopReason, type WireError } from "../../wire/index.ts";
+import {
+  encloses,
+  type Block,
+  type Event,
+  type Message,
+  type StopReason,
+  type Usage,
+  type WireError,
+} from "../../wire/index.ts";
+import { nameBy } from "../conversations/titles.ts";
 import { newConversation, newTurn } from "../conversation.ts";
 import { isYes } from "../tools/approvals.ts";
 import { allowedBy } from "../tools/calls.ts";
+import { tokensOf } from "../tenants/budget.ts";
+import { useTokens } from "../turn/allowance.ts";
 import { addAssistant, addResults, addUser } from "../turn/history.ts";
 import { isKept } from "../turn/blocks.ts";
 import { countCall, refusalOf, turnResult, type ToolUse } from "../turn/turn.ts";
@@ -28,12 +39,16 @@ export class Recall {
     }
     if (event.event_type === "interrupt") return this.interrupt(event, scope);
     if (event.event_type === "bb_state") return void this.conversations.set(scope, fromState(event, this.snapped));
+    if (event.event_type === "conversation_deleted") return this.conversations.clear();
     const conversation = this.conversation(scope);
     const { turn } = conversation;
     if (turn && typeof event["loop_id"] === "string") turn.loopId = event["loop_id"];
     switch (event.event_type) {
       case "user_event":
         return this.input(conversation, event);
+      case "conversation_title":
+        conversation.about = { ...conversation.about, title: String(event["title"]) };
+        return;
       case "input_state":
         return returned(conversation, event);
       case "input_strict":
@@ -50,11 +65,22 @@ export class Recall {
       case "bb_infer_request":
         return inferring(conversation, turn, event);
       case "bb_infer_result":
-        return inferred(conversation, turn, event);
+        return inferred(this.conversations, conversation, turn, event);
       case "infer_chunk":
         if (event["kind"] === "loop_done") return done(conversation, turn, event);
         if (turn) heldOf(turn).blocks[event["index"] as number] = event["block"] as Block;
     }
+  }
+
+  /** The end of a turn that is the last that counts: what waited behind it does not begin. */
+  end(event: Event): void {
+    const { turn, queue } = this.conversation(event["scope"] as string);
+    queue.length = 0;
+    if (turn) {
+      turn.steers = [];
+      if (isGuarded(turn, event)) heldOf(turn).due = [];
+    }
+    this.add(event);
   }
 
   private conversation(scope: string): Conversation {
@@ -69,6 +95,7 @@ export class Recall {
     const steering = turn !== undefined && event["mode"] === "steer" && turn.stopping === undefined;
     const fate = !turn ? "started" : steering ? "steering" : "queued";
     const component = String(event["from"]);
+    nameBy(conversation, input.content);
     if (input.requester) recallSeen(conversation, component, input.requester.id, {});
     else {
       const answer = { type: "ack" as const, to: "", inReplyTo: input.id, of: event, fate };
@@ -158,8 +185,14 @@ function inferring(conversation: Conversation, turn: Turn | undefined, event: Ev
   turn.phase = { ...held(), at: "inferring", request: String(event["id"]) };
 }
 
-function inferred(conversation: Conversation, turn: Turn | undefined, event: Event): void {
+function inferred(
+  conversations: ReadonlyMap<string, Conversation>,
+  conversation: Conversation,
+  turn: Turn | undefined,
+  event: Event,
+): void {
   if (!turn) return;
+  useTokens(conversations, conversation, tokensOf(event["usage"] as Usage | undefined));
   const phase = heldOf(turn);
   const stopReason = event["stop_reason"] as StopReason | undefined;
   phase.at = "ended";
@@ -297,7 +330,7 @@ function done(conversation: Conversation, turn: Turn | undefined, event: Event):
   const { queue } = conversation;
   const phase = heldOf(turn);
   const error = event["error"] as WireError | undefined;
-  if (error?.code === "loop_limit") turn.steers.unshift(...phase.due.splice(0));
+  if (isGuarded(turn, event)) turn.steers.unshift(...phase.due.splice(0));
   deliver(conversation, turn);
   keep(conversation, phase);
   const { requester } = turn.input;
@@ -311,6 +344,11 @@ function done(conversation: Conversation, turn: Turn | undefined, event: Event):
   queue.unshift(...turn.steers.splice(0));
   const next = queue.shift();
   if (next) begin(conversation, next);
+}
+
+/** It ended within the round of its last calls, none of which ran: what was to come with the next was not delivered. */
+function isGuarded(turn: Turn, event: Event): boolean {
+  return (event["round"] as number) < turn.round;
 }
 
 /** What the person saw of an answer that did not come to its end (rule INT-5). */

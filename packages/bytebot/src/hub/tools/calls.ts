@@ -142,9 +142,16 @@ function removed(call: Call, since: string): string {
 /** Logs the request, then sends it: nothing else executes anything. */
 function runNow(core: Core, conversation: Conversation, call: Call, server: Synced): void {
   const { scope } = conversation;
+  const tenant = tenantOf(scope);
+  try {
+    core.budgets.checkCall(tenant, core.now);
+  } catch (error) {
+    const why = BytebotError.from(error);
+    return refused(core, conversation, call, "error", `It did not run: ${why.message}.`, why.toWire());
+  }
   const timeout = call.tool?.definition.timeout_ms ?? core.limits.toolMs;
   call.deadline = core.now + timeout;
-  const request = core.append(scope, {
+  const requested = {
     event_type: "bb_tool_call_request",
     call_id: call.id,
     name: call.name,
@@ -157,7 +164,8 @@ function runNow(core: Core, conversation: Conversation, call: Call, server: Sync
     ...(isIdempotent(call)
       ? { idempotent: true, component_id: call.tool!.componentId, tool_hash: call.tool!.hash }
       : {}),
-  });
+  };
+  const request = core.append(scope, requested, core.budgets.spend(tenant, core.now, { calls: 1 }));
   dispatch(core, conversation, call, server, request);
   core.settle(conversation);
 }

@@ -15,7 +15,14 @@ import { reply } from "../seen.ts";
 import type { Call, CallStatus, Conversation, Synced } from "../state.ts";
 
 /** A call that never ran: shown, and answered by the Hub. */
-export function refused(core: Core, conversation: Conversation, call: Call, status: CallStatus, why: string): void {
+export function refused(
+  core: Core,
+  conversation: Conversation,
+  call: Call,
+  status: CallStatus,
+  why: string,
+  error?: WireError,
+): void {
   const loop = call.loopId === undefined ? {} : { loop_id: call.loopId };
   core.append(conversation.scope, {
     event_type: "tool_call",
@@ -26,7 +33,7 @@ export function refused(core: Core, conversation: Conversation, call: Call, stat
     ...loop,
     ...askedBy(call),
   });
-  end(core, conversation, call, status, [textBlock(why)], true);
+  end(core, conversation, call, status, [textBlock(why)], true, error);
 }
 
 /** Whose request a call was: after a restart of the Hub the same request is not a new one (rule REC-3). */

@@ -8,6 +8,7 @@ import {
   type TurnRequest,
   type UserEvent,
 } from "../../wire/index.ts";
+import { nameBy } from "../conversations/titles.ts";
 import type { Core } from "../core.ts";
 import type { Effect } from "../effects.ts";
 import { mustFitTranscript } from "./fit.ts";
@@ -28,10 +29,12 @@ export function userEvent(core: Core, connection: Synced, event: UserEvent): voi
     throw new BytebotError("invalid_params", "user_event has neither text nor content: blank text counts as none");
   }
   const id = event.id ?? core.newId("e");
+  // In the log these say that somebody waits for its turn: see `turnRequest`.
+  const { request_id: _, call_id: __, ...own } = event;
   const mode = modeOf(core.options.input, event);
   // In the log stands what it went by: the rules of another day may be others.
   const went = mode === undefined ? {} : { mode };
-  const input: Input = { id, event: { ...event, id, ...went, from: connection.offer.componentId }, content };
+  const input: Input = { id, event: { ...own, id, ...went, from: connection.offer.componentId } as Event, content };
   accept(core, connection, conversation, input, mode ?? "queue", event.id);
 }
 
@@ -60,6 +63,7 @@ export function turnRequest(core: Core, connection: Synced, event: TurnRequest):
     // After a restart of the Hub the same request is not a new one (rule REC-3).
     request_id: event.id,
     ...(event.principal === undefined ? {} : { principal: event.principal }),
+    ...(event.budget ? { budget: event.budget } : {}),
     ...(call ? { call_id: call.id } : {}),
   };
   const input: Input = {
@@ -102,7 +106,8 @@ function accept(
   if (input.requester?.callId !== undefined) core.rest(input.requester.callId, 1);
   const steering = busy && mode === "steer" && turn.stopping === undefined;
   const fate = !busy ? "started" : steering ? "steering" : "queued";
-  core.append(scope, input.event);
+  const about = nameBy(conversation, input.content);
+  core.append(scope, input.event, about ? { about } : {});
   if (answerTo !== undefined) {
     const ack: Effect = { type: "ack", to: connection.id, inReplyTo: answerTo, of: input.event, fate };
     core.effect(scope, ack);

@@ -12,6 +12,8 @@ import * as calls from "../tools/calls.ts";
 import { newTurn } from "../conversation.ts";
 import type { Core } from "../core.ts";
 import { mustFit, weigh } from "./fit.ts";
+import { beyondCalls, mustHaveAllowance, useTokens } from "./allowance.ts";
+import { tokensOf } from "../tenants/budget.ts";
 import { addAssistant, addResults, addUser, copyMessages } from "./history.ts";
 import { chooseInfer, isAwaited, lacksContext, plainRound, render, renderedRound } from "./round.ts";
 import { reply } from "../seen.ts";
@@ -83,7 +85,9 @@ function begin(core: Core, conversation: Conversation, turn: Turn, round: Round)
 /** Asks for the inference, or waits until its tenant has room for one, or until the infer is back (rules QTA-2 and TRN-11). */
 function inferNow(core: Core, conversation: Conversation, turn: Turn, round: Round, hasRoom: boolean): void {
   const { scope } = conversation;
-  core.budgets.check(tenantOf(scope), round.fields.model);
+  const isFirst = turn.round === 0 && turn.attempt === 0;
+  core.budgets.checkInference(tenantOf(scope), core.now, round.fields.model, isFirst);
+  mustHaveAllowance(core.conversations, conversation, turn);
   const to = chooseInfer(core, scope, round.infer);
   if (!to) return waitForReturn(core, conversation, turn);
   turn.phase = { step: "waiting" };
@@ -133,7 +137,9 @@ function infer(core: Core, conversation: Conversation, turn: Turn, round: Round,
     xml: asked.xml,
   };
   core.expect(request, to.id, scope, "infer");
-  const slim = core.append(scope, {
+  const turns = turn.round === 0 && turn.attempt === 0 ? 1 : 0;
+  const used = core.budgets.spend(tenantOf(scope), core.now, { turns });
+  const requested = {
     event_type: "bb_infer_request",
     id: request,
     stream: true,
@@ -142,7 +148,8 @@ function infer(core: Core, conversation: Conversation, turn: Turn, round: Round,
     round: turn.round,
     attempt: turn.attempt,
     ...(round.fields.model === undefined ? {} : { model: round.fields.model }),
-  });
+  };
+  const slim = core.append(scope, requested, used);
   core.send(scope, to.id, slim, fields);
   core.effect(scope, { type: "timer", key: `infer:${request}`, at: core.now + core.limits.inferIdleMs });
 }
@@ -174,8 +181,11 @@ export function inferred(
     wrong = BytebotError.from(error).toWire(); // whole blocks that no transcript can hold
   }
   const again = ended || turn.stopping ? undefined : repeatIn(core, turn, wrong);
-  core.append(scope, concluded(turn, result, scope, ended ? undefined : wrong, again));
-  if (result.usage) core.budgets.count(tenantOf(scope), turn.current?.fields.model, result.usage);
+  const { usage } = result;
+  const used = usage ? { usage, model: turn.current?.fields.model } : {};
+  const concluding = concluded(turn, result, scope, ended ? undefined : wrong, again);
+  core.append(scope, concluding, core.budgets.spend(tenantOf(scope), core.now, used));
+  useTokens(core.conversations, conversation, tokensOf(usage));
   if (turn.stopping) return finishStopped(core, conversation, turn);
   if (!ended) return failed(core, conversation, turn, phase, wrong, again);
   addAssistant(conversation.messages, ended);
@@ -260,11 +270,11 @@ function call(
   const guard = loopGuard(core, turn, uses);
   const last = uses.at(-1);
   for (const [index, use] of uses.entries()) {
-    calls.begin(core, conversation, asked[index]!, guard ?? refusalOf(use, use === last, stopReason));
+    calls.begin(core, conversation, asked[index]!, guard?.message ?? refusalOf(use, use === last, stopReason));
   }
   if (guard !== undefined) {
     addResults(conversation.messages, asked);
-    finish(core, conversation, turn, "error", { code: "loop_limit", message: guard, retryable: false });
+    finish(core, conversation, turn, "error", guard);
   }
 }
 
@@ -275,16 +285,20 @@ export function refusalOf(use: ToolUse, isLast: boolean, stopReason: StopReason 
   return undefined;
 }
 
-/** Why this loop goes no further, if it does not: too many calls, or the same one again and again (rule TRN-8). */
-function loopGuard(core: Core, turn: Turn, uses: ToolUse[]): string | undefined {
+/** Why this loop goes no further, if it does not: too many calls, or the same one again and again (rules TRN-8 and TRN-13). */
+function loopGuard(core: Core, turn: Turn, uses: ToolUse[]): WireError | undefined {
   const { callsPerLoop, sameCalls } = core.limits;
   for (const use of uses) {
     countCall(turn, use);
-    if (turn.calls > callsPerLoop) return `the loop made more than ${callsPerLoop} tool calls`;
+    if (turn.calls > callsPerLoop) return loopLimit(`more than ${callsPerLoop} tool calls`);
     if (turn.sameCalls > sameCalls)
-      return `the loop made the same call "${use.name}" more than ${sameCalls} times in a row`;
+      return loopLimit(`the same call "${use.name}" more than ${sameCalls} times in a row`);
   }
-  return undefined;
+  return beyondCalls(turn);
+}
+
+function loopLimit(what: string): WireError {
+  return { code: "loop_limit", message: `the loop made ${what}`, retryable: false };
 }
 
 export function countCall(turn: Pick<Turn, "calls" | "lastCall" | "sameCalls">, use: ToolUse): void {

@@ -4,6 +4,7 @@ import { BytebotError } from "../../wire/errors.ts";
 import type { BlobBlock } from "../../wire/index.ts";
 import { PART_BYTES } from "../../wire/limits.ts";
 import { tenantOf } from "../../wire/scope.ts";
+import { BLOB_BYTES } from "../blob-bytes.ts";
 import { crc32 } from "./checksum.ts";
 import type { Job } from "./jobs.ts";
 
@@ -33,6 +34,7 @@ export class BlobRows {
       ),
       dropPieces: db.prepare("DELETE FROM pieces WHERE blob = ?"),
       drop: db.prepare("DELETE FROM blobs WHERE id = ?"),
+      content: db.prepare("SELECT id, size FROM blobs WHERE cell = ? AND use = 'content' AND ref IS NOT NULL"),
       loose: db.prepare("SELECT id FROM blobs WHERE ref IS NULL OR (use = 'entry' AND parts = 0)"),
     };
   }
@@ -58,6 +60,17 @@ export class BlobRows {
       const blob = this.sql.use.get(by, cell, ref) as { id: number; parts: number } | undefined;
       if (blob?.parts === 0) this.drop(blob.id);
     }
+  }
+
+  /** All that components put in the cell; the bytes that were counted for it. */
+  dropContent(cell: number, tenant: string): number {
+    let counted = 0;
+    for (const { id, size } of this.sql.content.all(cell) as { id: number; size: number }[]) {
+      counted += size + BLOB_BYTES;
+      this.drop(id);
+    }
+    if (counted > 0) this.sql.count.run(tenant, -counted);
+    return counted;
   }
 
   write(cell: () => number, { upload: key, bytes }: Extract<Job, { do: "write" }>): undefined {

@@ -1,6 +1,7 @@
 import { BytebotError, tenantOf } from "../../wire/index.ts";
 import { Quota, type BlobQuota } from "../quota.ts";
-import { BLOB_BYTES, type BlobStore, type BlobWriter, type StoredBlob } from "../blobs.ts";
+import { BLOB_BYTES } from "../blob-bytes.ts";
+import type { BlobStore, BlobWriter, StoredBlob } from "../blobs.ts";
 import { findBlob, piecesOf } from "./blob-reading.ts";
 import type { ReadConnection } from "./connection.ts";
 import type { WriterThread } from "./thread.ts";
@@ -78,6 +79,16 @@ export class SqliteBlobs implements BlobStore {
       yield* piecesOf(db, row);
     };
     return { ref, size: row.size, mimeType: row.mimeType, read };
+  }
+
+  async drop(cell: string): Promise<void> {
+    if (this.state === "closed") throw closed();
+    this.freed(await this.thread.post({ do: "drop", cell }));
+  }
+
+  /** So much less is kept. */
+  freed(bytes: number): void {
+    this.quota.keep(-bytes);
   }
 
   /** The file is the log's, which closes it. */

@@ -1,4 +1,5 @@
 import type { DatabaseSync } from "node:sqlite";
+import type { About } from "../log.ts";
 
 /** Cells that are remembered: the others are looked up. */
 const REMEMBERED = 10_000;
@@ -25,6 +26,7 @@ export class CellRows {
       add: db.prepare("INSERT INTO cells (name, base, open) VALUES (?, 1, 0)"),
       open: db.prepare("UPDATE cells SET open = ? WHERE id = ?"),
       base: db.prepare("UPDATE cells SET base = ? WHERE id = ?"),
+      about: db.prepare("UPDATE cells SET about = ? WHERE id = ?"),
     };
   }
 
@@ -54,6 +56,11 @@ export class CellRows {
     if (cell.open === open) return;
     cell.open = open;
     this.sql.open.run(open, cell.id);
+  }
+
+  /** What lists say of it. */
+  tell(cell: CellRow, about: About): void {
+    this.sql.about.run(JSON.stringify(about), cell.id);
   }
 
   /** What is below this position is gone. */

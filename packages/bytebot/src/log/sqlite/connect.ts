@@ -14,6 +14,8 @@ export function connect({ file, synchronous, maxBytes }: WriterOptions): Databas
   const db = new DatabaseSync(file, { timeout: BUSY_MS, enableForeignKeyConstraints: false });
   try {
     migrate(db, file);
+    // What was deleted is written over: somebody may want it gone. Only trimming has more to write by it.
+    db.exec("PRAGMA secure_delete = ON");
     // Checkpoints come after the answers, not within a commit: see Writer.
     db.exec(
       `PRAGMA journal_mode = WAL; PRAGMA synchronous = ${synchronous.toUpperCase()}; PRAGMA wal_autocheckpoint = 0; PRAGMA journal_size_limit = 67108864`,

@@ -1,6 +1,8 @@
 import type { DatabaseSync } from "node:sqlite";
 import { BytebotError } from "../../wire/errors.ts";
-import { CellRows } from "./cell-rows.ts";
+import { tenantOf } from "../../wire/scope.ts";
+import { addSpent, type Spent } from "../spent.ts";
+import { CellRows, type CellRow } from "./cell-rows.ts";
 import { checksumOf } from "./checksum.ts";
 import type { Append, Job, Results } from "./jobs.ts";
 import type { BlobRows } from "./blob-rows.ts";
@@ -25,6 +27,10 @@ export class EntryRows {
       isBase: db.prepare("SELECT 1 FROM entries WHERE cell = ? AND pos = ? AND base = 1"),
       refs: db.prepare("SELECT refs FROM entries WHERE cell = ? AND pos < ? AND refs IS NOT NULL"),
       drop: db.prepare("DELETE FROM entries WHERE cell = ? AND pos < ?"),
+      spent: db.prepare("SELECT spent FROM tenants WHERE name = ?"),
+      spend: db.prepare(
+        "INSERT INTO tenants (name, blob_bytes, spent) VALUES (?1, 0, ?2) ON CONFLICT DO UPDATE SET spent = ?2",
+      ),
     };
     this.next = endOf(db) + 1;
   }
@@ -35,7 +41,8 @@ export class EntryRows {
     this.next = endOf(db) + 1;
   }
 
-  append({ cell: name, expected, id, events, eventCount, refs, base, open, at }: Append): Results["append"] {
+  append(job: Append): Results["append"] {
+    const { cell: name, expected, id, events, eventCount, refs, base, open, at } = job;
     const { sql, cells } = this;
     const cell = cells.find(name);
     const head = cell?.head ?? 0;
@@ -74,6 +81,12 @@ export class EntryRows {
       events,
       checksumOf(row),
     );
+    if (job.about) cells.tell(owner, job.about);
+    if (job.spent) this.spend(tenantOf(name), job.spent);
+    if (job.wipe) {
+      this.dropBelow(owner, row.pos);
+      return [row.pos, number, this.blobs.dropContent(owner.id, tenantOf(name))];
+    }
     return [row.pos, number];
   }
 
@@ -91,10 +104,20 @@ export class EntryRows {
         "invalid_params",
         `cell "${name}" has no base entry at ${base}: only below one may be trimmed`,
       );
-    for (const { refs } of sql.refs.all(cell.id, base) as { refs: string }[])
+    this.dropBelow(cell, base);
+  }
+
+  private dropBelow(cell: CellRow, base: number): void {
+    for (const { refs } of this.sql.refs.all(cell.id, base) as { refs: string }[])
       this.blobs.use(cell.id, JSON.parse(refs) as string[], -1);
-    sql.drop.run(cell.id, base);
+    this.sql.drop.run(cell.id, base);
     this.cells.rebase(cell, base);
+  }
+
+  private spend(tenant: string, more: Spent): void {
+    const row = this.sql.spent.get(tenant) as { spent: string | null } | undefined;
+    const before = typeof row?.spent === "string" ? (JSON.parse(row.spent) as Spent) : undefined;
+    this.sql.spend.run(tenant, JSON.stringify(addSpent(before, more)));
   }
 }
 

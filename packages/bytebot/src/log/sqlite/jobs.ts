@@ -1,4 +1,5 @@
-import type { Place, Pos } from "../log.ts";
+import type { About, Place, Pos } from "../log.ts";
+import type { Spent } from "../spent.ts";
 import type { BlobBlock } from "../../wire/index.ts";
 import type { Refusal } from "./errors.ts";
 
@@ -25,6 +26,9 @@ export interface Append {
   refs?: readonly string[] | undefined;
   base?: boolean;
   open?: boolean;
+  wipe?: boolean;
+  about?: About;
+  spent?: Spent;
   /** Default: now. */
   at?: number | undefined;
 }
@@ -38,16 +42,18 @@ export type Job =
   | { do: "write"; cell: string; upload: number; bytes: Uint8Array }
   | { do: "keep"; cell: string; upload: number; ref: string; mimeType: string; size: number; counted: number }
   | { do: "discard"; upload: number }
+  | { do: "drop"; cell: string }
   | { do: "shrink" }
   | { do: "close" };
 
-/** What each answers. An append's is its position and its number; a "keep"'s whether the blob is new. */
+/** What each answers. An append's is its position, its number, and what of blobs it freed; a "keep"'s whether the blob is new; a "drop"'s the bytes that were counted. */
 export interface Results {
-  append: [pos: Place["pos"], number: number];
+  append: [pos: Place["pos"], number: number, freed?: number];
   trim: undefined;
   put: BlobBlock;
   write: undefined;
   keep: boolean;
+  drop: number;
   discard: undefined;
   begin: undefined;
   shrink: undefined;

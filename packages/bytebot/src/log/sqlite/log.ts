@@ -13,9 +13,12 @@ import type { WriterThread } from "./thread.ts";
 export class SqliteLog extends SqliteReader {
   private readonly thread: WriterThread;
   private acknowledged: number;
+  private readonly freed: (bytes: number) => void;
 
-  constructor(thread: WriterThread, db: ReadConnection) {
+  /** `freed`: is told the bytes of blobs that went with a wiped cell. */
+  constructor(thread: WriterThread, db: ReadConnection, freed: (bytes: number) => void) {
     super(db);
+    this.freed = freed;
     this.thread = thread;
     this.acknowledged = this.reading.last;
   }
@@ -68,14 +71,18 @@ export class SqliteLog extends SqliteReader {
   private write(cell: string, expected: Pos, entry: NewEntry, at?: number): Promise<Place> {
     const lines = linesOf(entry);
     checkSize(lines);
-    const { id, refs, base, open } = entry;
+    const { id, refs, base, open, wipe, about, spent } = entry;
     const events = lines.length === 1 ? `[${lines[0]}]` : `[${lines.join(",\n")}]`;
     const job: Append = { do: "append", cell, expected, id, events, eventCount: lines.length };
     if (refs?.length) job.refs = refs;
     if (base) job.base = true;
     if (open) job.open = true;
+    if (wipe) job.wipe = true;
+    if (about) job.about = about;
+    if (spent) job.spent = spent;
     if (at !== undefined) job.at = at;
-    return this.thread.post(job).then(([pos, number]) => {
+    return this.thread.post(job).then(([pos, number, freed]) => {
+      if (freed !== undefined) this.freed(freed);
       if (number > this.acknowledged) this.acknowledged = number;
       this.wake();
       return { pos, cursor: this.reading.cursorOf(number) };

@@ -14,7 +14,8 @@ export async function openLog(
   await thread.start();
   try {
     const db = new ReadConnection(options.file);
-    return { log: new SqliteLog(thread, db), blobs: new SqliteBlobs(thread, db, quota) };
+    const blobs = new SqliteBlobs(thread, db, quota);
+    return { log: new SqliteLog(thread, db, (bytes) => blobs.freed(bytes)), blobs };
   } catch (error) {
     await thread.close();
     throw error;

@@ -2,6 +2,7 @@ import { setImmediate as turnOfTheLoop } from "node:timers/promises";
 import { BytebotError, type BlobBlock } from "../../wire/index.ts";
 import { orderOf, toMark } from "../cursor.ts";
 import type { CellInfo, Entry, EventLog, NewEntry, Place, Pos } from "../log.ts";
+import type { Spent } from "../spent.ts";
 import { findBlob, piecesOf } from "./blob-reading.ts";
 import { ReadConnection } from "./connection.ts";
 import { Reading, type Placed } from "./reading.ts";
@@ -81,6 +82,10 @@ export class SqliteReader implements EventLog {
 
   cells(scopes: readonly string[]): AsyncIterable<CellInfo> {
     return this.reading.cells(scopes);
+  }
+
+  async spent(tenant: string): Promise<Spent | undefined> {
+    return this.reading.spent(tenant);
   }
 
   async getBlob(cell: string, ref: string): Promise<Uint8Array> {

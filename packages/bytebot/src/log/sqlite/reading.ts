@@ -1,6 +1,7 @@
 import { BytebotError, reaches, type Event } from "../../wire/index.ts";
 import { toMark } from "../cursor.ts";
-import type { CellInfo, Entry, Pos } from "../log.ts";
+import type { About, CellInfo, Entry, Pos } from "../log.ts";
+import type { Spent } from "../spent.ts";
 import { checksumOf, type Row } from "./checksum.ts";
 import type { ReadConnection } from "./connection.ts";
 import { damaged } from "./errors.ts";
@@ -30,6 +31,7 @@ const CELL = "SELECT id, base FROM cells WHERE name = ?";
 
 type EntryRow = Row & { number: number; cell: string; oldest: number; checksum: number };
 type CellRow = { id: number; base: number };
+type CellListRow = Omit<CellInfo, "cursor" | "about"> & { number: number; about: string | null };
 
 /** An entry with its cell. */
 export type Placed = Entry & { cell: string };
@@ -153,20 +155,29 @@ export class Reading {
     const turn = pace();
     for (const { low, high } of rangesOf(scopes)) {
       for (let from = low; ;) {
-        const page = this.db.all<CellInfo | { cell: string; entries: null }>(
+        const page = this.db.all<CellListRow | { cell: string; entries: null }>(
           `SELECT * FROM cell_list WHERE cell >= ? AND cell < ? ORDER BY cell LIMIT ${PAGE}`,
           from,
           high,
         );
         for (const info of page) {
           // A cell that has blobs alone has no entry.
-          if (info.entries !== null) yield { ...info };
+          if (info.entries !== null) yield this.toInfo(info);
           await turn();
         }
         if (page.length < PAGE) break;
         from = `${page.at(-1)!.cell}\0`;
       }
     }
+  }
+
+  spent(tenant: string): Spent | undefined {
+    const row = this.db.get<{ spent: string | null }>("SELECT spent FROM tenants WHERE name = ?", tenant);
+    return typeof row?.spent === "string" ? (JSON.parse(row.spent) as Spent) : undefined;
+  }
+
+  private toInfo({ number, about, ...info }: CellListRow): CellInfo {
+    return { ...info, cursor: this.cursorOf(number), ...(about ? { about: JSON.parse(about) as About } : {}) };
   }
 
   private withCursor(cursor: string): EntryRow | undefined {

@@ -80,6 +80,22 @@ export const steps: readonly ((db: DatabaseSync) => void)[] = [
     db.prepare("INSERT INTO log (id, name, created_at) VALUES (1, ?, ?)").run(name, Date.now());
     db.exec("INSERT INTO lease (id, generation, pid, host, since, synchronous) VALUES (1, 0, 0, '', 0, 0)");
   },
+  (db) => {
+    db.exec(`
+      ALTER TABLE cells ADD COLUMN about TEXT;    -- JSON: what lists say of it
+      ALTER TABLE tenants ADD COLUMN spent TEXT;  -- JSON: what it has used up in its newest period
+      DROP VIEW cell_list;
+      CREATE VIEW cell_list AS                    -- by index alone, however much a cell has
+        SELECT cells.name AS cell, newest.pos AS head, oldest.pos AS base, newest.pos - oldest.pos + 1 AS entries,
+          newest.event_total - oldest.event_total + oldest.event_count AS events, newest.at AS at,
+          newest.number AS number, cells.about AS about
+        FROM cells
+        LEFT JOIN entries AS newest ON newest.number =
+          (SELECT number FROM entries WHERE cell = cells.id ORDER BY pos DESC LIMIT 1)
+        LEFT JOIN entries AS oldest ON oldest.number =
+          (SELECT number FROM entries WHERE cell = cells.id ORDER BY pos LIMIT 1);
+    `);
+  },
 ];
 
 /** Throws `unavailable` where the file is not a log, or one of a later version; it stays as it is. */

@@ -31,6 +31,7 @@ function serve(writer: Writer): void {
       if (more) take(more.message);
       return more !== undefined;
     });
+    writer.scrub(jobs.some((job) => job.do === "drop" || (job.do === "append" && job.wipe === true)));
     const isLast = jobs.at(-1)?.do === "close";
     if (isLast) writer.close();
     say({ answers });

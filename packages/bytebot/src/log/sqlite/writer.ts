@@ -8,6 +8,7 @@ import { weightOf } from "./jobs.ts";
 import { identityOf, lock, lost, ownerIn, replaced, take } from "./lease.ts";
 import { pragma } from "./schema.ts";
 import { BytebotError } from "../../wire/errors.ts";
+import { tenantOf } from "../../wire/scope.ts";
 
 /** Pages written since the last checkpoint: then the next one comes. */
 const CHECKPOINT_PAGES = 2000;
@@ -39,6 +40,8 @@ export class Writer {
   private readonly identity: string | undefined;
   private readonly uploads: UploadRows = new Map();
   private connection: Connection | undefined;
+  /** Something was wiped, and the WAL may still have it. */
+  private unscrubbed = false;
   /** Pages that may have been written since the last checkpoint, at most. */
   private unchecked = 0;
 
@@ -81,6 +84,22 @@ export class Writer {
         return jobs.flatMap((job) => this.run([job]));
       const refusal = toLogError(error, this.options.file).toWire();
       return jobs.map(() => ({ error: refusal }));
+    }
+  }
+
+  /**
+   * What was wiped is in the pages no more, and with this in no file: what the WAL still has of it goes. Where somebody
+   * reads just now, it is tried again later.
+   */
+  scrub(isNeeded: boolean): void {
+    this.unscrubbed ||= isNeeded;
+    const db = this.connection?.db;
+    if (!db || !this.unscrubbed) return;
+    try {
+      const { busy } = db.prepare("PRAGMA wal_checkpoint(TRUNCATE)").get() as { busy: number };
+      if (busy === 0) this.unscrubbed = false;
+    } catch (error) {
+      if (spoilsConnection(error)) this.drop();
     }
   }
 
@@ -201,6 +220,10 @@ function perform(job: Job, { db, entries, blobs }: Rows) {
       return blobs.write(() => entries.cells.ensure(job.cell), job);
     case "keep":
       return blobs.keep(entries.cells.ensure(job.cell), job);
+    case "drop": {
+      const cell = entries.cells.find(job.cell);
+      return cell ? blobs.dropContent(cell.id, tenantOf(job.cell)) : 0;
+    }
     case "discard":
       return blobs.discard(job.upload);
     case "shrink":

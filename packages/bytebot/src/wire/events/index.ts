@@ -2,6 +2,7 @@ import type { z } from "zod";
 import * as chunk from "./chunk.ts";
 import * as connection from "./connection.ts";
 import * as control from "./control.ts";
+import * as conversation from "./conversation.ts";
 import * as input from "./input.ts";
 import * as replay from "./replay.ts";
 import * as token from "./token.ts";
@@ -47,6 +48,16 @@ export const schemas = {
   bb_snapshot: replay.Snapshot,
   bb_history_request: replay.HistoryRequest,
   bb_history_result: replay.HistoryResult,
+  bb_conversations: conversation.Conversations,
+  bb_conversations_result: conversation.ConversationsResult,
+  bb_rename: conversation.Rename,
+  bb_rename_result: conversation.RenameResult,
+  bb_fork: conversation.Fork,
+  bb_fork_result: conversation.ForkResult,
+  bb_delete: conversation.Delete,
+  bb_delete_result: conversation.DeleteResult,
+  conversation_title: conversation.ConversationTitle,
+  conversation_deleted: conversation.ConversationDeleted,
   bb_attach: control.Attach,
   bb_attach_result: control.AttachResult,
   bb_detach: control.Detach,
@@ -74,6 +85,7 @@ export function isKnown(type: string): type is EventType {
 export * from "./chunk.ts";
 export * from "./connection.ts";
 export * from "./control.ts";
+export * from "./conversation.ts";
 export * from "./input.ts";
 export * from "./replay.ts";
 export * from "./token.ts";

@@ -1,6 +1,7 @@
 import { z } from "zod";
 import { Message } from "../content.ts";
 import { event, Id, reply, Scope } from "../envelope.ts";
+import { ForkedFrom } from "./conversation.ts";
 
 /** Between what was and what is: everything after it is live (rule RPL-2). Its `cursor`: where the log stands. */
 export const Live = event("bb_live", { scope: Scope.optional() });
@@ -9,6 +10,9 @@ export type Live = z.infer<typeof Live>;
 /** Stands for what is older than the log keeps (rule RPL-7). */
 export const Snapshot = event("bb_snapshot", {
   scope: Scope,
+  /** Of the first of a conversation that was forked off. */
+  forked_from: ForkedFrom.optional(),
+  title: z.string().optional(),
   /** Absent for a telemetry without the content grant. */
   state: z
     .looseObject({

@@ -125,6 +125,14 @@ export type InferResult = z.infer<typeof InferResult>;
 export const Cancel = event("bb_cancel", { target: Id, reason: z.string().optional() });
 export type Cancel = z.infer<typeof Cancel>;
 
+/** What a turn may use: tokens of all sorts, calls, and rounds. What is absent is not bounded by it. */
+export const TurnBudget = z.looseObject({
+  tokens: z.int().positive().optional(),
+  calls: z.int().nonnegative().optional(),
+  rounds: z.int().positive().optional(),
+});
+export type TurnBudget = z.infer<typeof TurnBudget>;
+
 /** A child turn: a conversation of its own below the caller's scope. */
 export const TurnRequest = event("bb_turn_request", {
   id: Id,
@@ -132,6 +140,7 @@ export const TurnRequest = event("bb_turn_request", {
   call_id: Id.optional(),
   content: z.union([z.string(), z.array(InputBlock)]),
   principal: Principal.optional(),
+  budget: TurnBudget.optional(),
 });
 export type TurnRequest = z.infer<typeof TurnRequest>;
 

@@ -21,6 +21,8 @@ const operation = fc.oneof(
       texts: fc.array(fc.string(), { maxLength: 3 }),
       base: fc.boolean(),
       open: fc.boolean(),
+      wipe: fc.constantFrom(false, false, false, true),
+      title: fc.option(fc.string({ maxLength: 3 })),
       blob: fc.option(fc.nat({ max: 3 })),
     }),
   },
@@ -51,11 +53,16 @@ function plain({ cursor, at, ...rest }: Entry): object {
 async function perform(log: EventLog, operation: Operation): Promise<unknown> {
   switch (operation.do) {
     case "append": {
-      const { cell, off, id, texts, base, open, blob } = operation;
+      const { cell, off, id, texts, base, open, blob, wipe, title } = operation;
       const expected = Math.max(0, ((await log.head(cell))?.pos ?? 0) + off);
       // A blob without an entry is gone after a restart.
       const refs = blob === null || off !== 0 ? [] : [(await log.putBlob(cell, bytesOf(blob))).ref];
-      const flags = { ...(base ? { base: true as const } : {}), ...(open ? { open: true as const } : {}) };
+      const flags = {
+        ...(base || wipe ? { base: true as const } : {}),
+        ...(open ? { open: true as const } : {}),
+        ...(wipe ? { wipe: true as const } : {}),
+        ...(title === null ? {} : { about: { title } }),
+      };
       const entry = { id: `e${id}`, events: texts.map(event), refs, ...flags };
       const { pos, cursor } = await log.append(cell, expected, entry);
       return { pos, order: orderOf(cursor), end: orderOf(log.end) };
@@ -73,7 +80,9 @@ async function perform(log: EventLog, operation: Operation): Promise<unknown> {
       return (await all(log.readAll(operation.order, operation.scopes))).map(plain);
     case "cells":
       return [
-        (await all(log.cells(operation.scopes))).map(({ at, ...info }) => ({ ...info, dated: at > 0 })),
+        (await all(log.cells(operation.scopes))).map(({ at, cursor, ...info }) => ({
+          ...{ ...info, order: orderOf(cursor), dated: at > 0 },
+        })),
         (await all(log.unfinished())).sort(),
       ];
     case "getBlob":

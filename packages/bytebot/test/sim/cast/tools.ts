@@ -132,6 +132,7 @@ export class ToolActor extends Actor {
       call_id,
       scope: below,
       content: this.stage.text(below),
+      ...(this.random.chance(0.3) ? { budget: this.random.pick([{ rounds: 1 }, { calls: 1 }, { tokens: 2 }]) } : {}),
     };
     this.say(turn);
     if (this.random.chance(0.2)) this.say(turn);

@@ -11,6 +11,9 @@ export class UiActor extends Actor {
   private readonly others: readonly string[];
   private moves: number;
   private said: Event[] = [];
+  /** By scope: the `seq` of the last end of a turn that it saw. */
+  private readonly ends = new Map<string, unknown>();
+  private forks = 0;
 
   /** `scopes`: the conversations it talks in; `others`: tenants that are not its own. */
   constructor(
@@ -51,6 +54,7 @@ export class UiActor extends Actor {
         4,
         () => this.say({ event_type: "com.example/typing", scope: this.scope(), who: this.stage.canary(this.tenant) }),
       ],
+      [8, () => this.passing()],
       [14, () => this.trespass()],
       [this.stage.settings.hard ? 12 : 0, () => this.regret(this.scope())],
     ])();
@@ -58,6 +62,8 @@ export class UiActor extends Actor {
 
   protected hear(event: Event): void {
     if (event.event_type === "input_strict") this.question(event);
+    if (event["kind"] === "loop_done" && event["seq"] !== undefined)
+      this.ends.set(String(event["scope"]), event["seq"]);
   }
 
   protected override resume(): Record<string, unknown> {
@@ -87,6 +93,28 @@ export class UiActor extends Actor {
 
   private message(id: string): Event {
     return { event_type: "user_event", id, type: "message", scope: this.scope(), text: FORGED };
+  }
+
+  /** A conversation that comes and goes. Its inputs have no id: what is sent again after it was deleted is new. */
+  private passing(): void {
+    const { random, tenant } = this;
+    const scope = `${tenant}/d${random.below(3)}`;
+    const say = (to: string): void =>
+      this.say({ event_type: "user_event", type: "message", scope: to, text: this.stage.text(to) });
+    for (let n = random.below(3); n >= 0; n--) say(scope);
+    this.later(random.below(3000), () =>
+      random.weighted<() => void>([
+        [3, () => this.say({ event_type: "bb_delete", id: this.newId(), scope })],
+        [2, () => this.say({ event_type: "bb_rename", id: this.newId(), scope, title: this.stage.canary(scope) })],
+        [1, () => this.say({ event_type: "bb_conversations", id: this.newId() })],
+        [4, () => this.fork(scope, `${tenant}/f-${this.offer.componentId}-${this.forks++}`, say)],
+      ])(),
+    );
+  }
+
+  private fork(scope: string, to: string, say: (to: string) => void): void {
+    this.say({ event_type: "bb_fork", id: this.newId(), scope, at: this.ends.get(scope) ?? 256, to });
+    if (this.random.chance(0.5)) this.later(this.random.below(300), () => say(to));
   }
 
   /** As after a lost acknowledgement; or, wrongly, with other words under the same id. */
@@ -194,6 +222,8 @@ export class UiActor extends Actor {
           }),
       ],
       [1, () => this.say({ event_type: "scope_state", scope: this.scope(), state: "idle" })],
+      [2, () => this.say({ event_type: random.pick(["bb_delete", "bb_rename"]), id, scope: foreign, title: FORGED })],
+      [1, () => this.say({ event_type: "bb_fork", id, scope: `${this.tenant}/d0`, at: 1, to: `${other}/f` })],
       [1, () => this.say({ event_type: "bb_policy", id, rules: [] })],
       [
         1,

@@ -10,9 +10,17 @@ const SHOWN: Record<string, string> = {
   bb_tool_call_request: "tool_call",
   bb_tool_call_result: "tool_result",
   ...Object.fromEntries(
-    ["user_event", "interrupt", "infer_chunk", "tool_call", "input_strict", "input_resolved", "input_state"].map(
-      (type) => [type, type],
-    ),
+    [
+      "user_event",
+      "interrupt",
+      "infer_chunk",
+      "tool_call",
+      "input_strict",
+      "input_resolved",
+      "input_state",
+      "conversation_title",
+      "conversation_deleted",
+    ].map((type) => [type, type]),
   ),
 };
 
@@ -136,6 +144,8 @@ export class Reader implements Check {
 
   /** It stands for what is no longer kept, for whoever has missed that (RPL-7). */
   private snapshot(reading: Reading, event: Event, line: Line): void {
+    // A fork begins with one.
+    if (event["forked_from"] !== undefined) return;
     const cell = cellOf(String(event["scope"]));
     const pos = Math.floor(Number(event["seq"]) / 256);
     // It may have been trimmed further since the reader was at that entry.

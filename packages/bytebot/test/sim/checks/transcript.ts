@@ -63,6 +63,11 @@ export class Transcript implements Check {
             mode === undefined || mode === "refuse" ? "queue" : (mode as string),
           );
         }
+        // A fork begins with all that was said where it was forked; of what was deleted nothing is left.
+        if (event["forked_from"] !== undefined)
+          said.push({ id: "fork", tokens: tokensOf(userOf(event)), fate: "accepted" });
+        if (event.event_type === "conversation_deleted")
+          for (const [other, list] of scopes) if (cellOf(other) === scope) list.length = 0;
         if (event.event_type !== "input_state") continue;
         const input = said.findLast(({ id }) => id === event["id"]);
         if (input) input.fate = "returned";
@@ -71,6 +76,11 @@ export class Transcript implements Check {
     for (const [scope, said] of scopes) if (said.length === 0 || cellOf(scope) === "") scopes.delete(scope);
     return scopes;
   }
+}
+
+/** What users said, of a snapshot. */
+function userOf({ state }: Event): Message[] {
+  return (state as { messages: Message[] }).messages.filter(({ role }) => role === "user");
 }
 
 export function tokensOf(value: unknown): string[] {
