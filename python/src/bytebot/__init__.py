@@ -30,6 +30,7 @@ from .scope import CURRENT_SCOPE, current_scope, encloses, scoped, to_scope
 from .stdio import run_stdio
 from .threads import wait
 from .tools import Call, current_call
+from .transfers import Blob, BlobReading, BlobSource
 
 if TYPE_CHECKING:
     from .http.dialing import dial_http
@@ -47,6 +48,9 @@ def __getattr__(name: str) -> Any:
 
 __all__ = [
     "CURRENT_SCOPE",
+    "Blob",
+    "BlobReading",
+    "BlobSource",
     "ByteBot",
     "BytebotError",
     "Call",

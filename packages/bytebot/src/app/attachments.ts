@@ -146,7 +146,7 @@ export class Attachments {
       primary: options.primary ?? !(kind === "infer" && this.hasPrimaryInfer),
       controller: options.controller ?? kind === "context",
       content: options.content ?? false,
-      askFirst: remote === true,
+      askFirst: options.askFirst ?? remote === true,
       ...(scopes ? { scopes } : {}),
     };
   }

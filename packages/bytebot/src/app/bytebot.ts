@@ -15,6 +15,7 @@ import {
 } from "../wire/index.ts";
 import { Attachments, type Attached } from "./attachments.ts";
 import { normalize, type AttachOptions, type Component } from "./component.ts";
+import { carry } from "./carry.ts";
 import { Owner } from "./owner.ts";
 import { Credentials, type Grant } from "./credentials.ts";
 import { DialIns } from "./dialins.ts";
@@ -216,6 +217,11 @@ export class ByteBot {
   /** A blob of the scope. Rejects with `not_found`. */
   async getBlob(scope: string, ref: string): Promise<BlobStream> {
     return this.hub.blobs.get(this.running().id, scope, ref);
+  }
+
+  /** Carries blobs for a program that owns this app, as `bb_blob` both ways. */
+  carryBlobs(answer: (event: Event) => void, pace: () => Promise<void>): (event: Event) => void {
+    return carry(this.running(), answer, pace);
   }
 
   /** Joins local programs of this user over a Unix socket, as telemetry with content: `bytebot tail`. */

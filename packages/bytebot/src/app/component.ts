@@ -43,6 +43,8 @@ export interface AttachOptions {
   controller?: boolean | undefined;
   /** Telemetry: message content too. */
   content?: boolean | undefined;
+  /** Its tools ask before they run, until a policy says otherwise. Default: those of a component reached by URL. */
+  askFirst?: boolean | undefined;
 }
 
 /** `kind`: what it is attached as, where it does not say so itself. */

@@ -15,6 +15,7 @@ from ..ambient import Main, Run, run_main
 from ..codec import Event
 from ..errors import BytebotError, report
 from ..link import HIGH_WATER, LineReader, Receiver
+from .blobs import BlobPaths
 from .headers import BATCH, CONNECTION, MAX_UNSENT, NDJSON, RECEIVED, RETURN_S, SILENT_S, SSE, is_lines, refusal
 
 _FIRST_WAIT_S, _LAST_WAIT_S = 0.1, 10.0
@@ -45,6 +46,8 @@ class DialedLink:
         self._posting: asyncio.Task[Any] | None = None
         self._closing: asyncio.Task[None] | None = None
         self._reader = LineReader(_Counted(self))
+        #: Blobs go and come by a path of their own.
+        self.whole = BlobPaths(session, url, self._ours)
         #: Why the connection ended by itself; None while it is there, or where `close` ended it.
         self.lost: BytebotError | None = None
         self.synced = False
