@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator, Callable, Mapping
 from typing import Any
 
 from ..codec import Event, encode
-from ..errors import BytebotError
+from ..errors import BytebotError, as_error
 from ..link import HIGH_WATER, LineReader, Receiver
 from ..names import ack_name_of, name_of
 from .headers import HEARTBEAT_S, MAX_LINES, MAX_POSTS, MAX_UNSENT, RETURN_S, error_line
@@ -42,7 +42,7 @@ class ServedLink:
         self._answers: list[bytes] = []
         self._skip = 0
         self._said: bytes | None = None
-        self._reader = LineReader(self)
+        self._reader = LineReader(self, given_up=self.end)
         self._away: asyncio.TimerHandle | None = None
         self._await_return()
 
@@ -199,6 +199,7 @@ class ServedLink:
             raise BytebotError("conflict", message)
         if self._over:
             return 404, error_line(ENDED)
+        await self._reader.settled()
         if number is None or number > self._batch:
             self._answers = []
         # What of a request came before its socket broke counts, and its repetition goes on after it.
@@ -208,11 +209,13 @@ class ServedLink:
             async for piece in pieces:
                 if len(self._answers) <= MAX_LINES:
                     self._reader.push(piece)
+                    await self._reader.settled()
         except BaseException:
             self._reader.cut()
             raise
         if len(self._answers) <= MAX_LINES:
             self._reader.end()
+            await self._reader.settled()
         self._reader.cut()
         body = b"".join(self._answers[:MAX_LINES])
         if self._over:
@@ -234,7 +237,11 @@ class ServedLink:
         if not self._receiver:
             self._early.append(event)
         elif not self._over:
-            self._receiver.event(event)
+            try:
+                self._receiver.event(event)
+            except Exception as error:
+                # It came, and was acknowledged: what failed is this side's affair.
+                self._receiver.fault(as_error(error))
 
     def fault(self, error: BytebotError) -> None:
         if self._skips():
