@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-#: Bytes of one step.
+#: Bytes of one step: more than an escape and a character take.
 _STEP = 64 * 1024
 _STRING = rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"'
 _PLAIN = rb'[^"\[\]{}]++|' + _STRING
