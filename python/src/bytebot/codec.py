@@ -61,7 +61,7 @@ def _read(line: bytes, limits: LineLimits) -> tuple[Any, bool]:
     """Its value, and whether half a character may be in it."""
     text = line.decode()
     scan(text, limits)
-    return json.loads(text, parse_int=to_int, parse_constant=_refuse), HALF_ESCAPE.search(line) is not None
+    return _JSON.decode(text), HALF_ESCAPE.search(line) is not None
 
 
 def _read_long(line: bytes, limits: LineLimits) -> tuple[Any, bool]:
@@ -76,7 +76,7 @@ def encode(event: Mapping[str, Any], limits: LineLimits = STANDARD) -> bytes:
     """The event as a line with its newline. Raises BytebotError `invalid_event` or `too_large`: it cannot cross."""
     check(event, limits)
     try:
-        text = json.dumps(event, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+        text = _TO_JSON.encode(event)
     except (TypeError, ValueError) as error:
         raise BytebotError("invalid_event", f"this event cannot be JSON: {error}") from None
     # Many readers cut lines there (FRM-3).
@@ -157,6 +157,9 @@ def _visit_value(value: object, limits: LineLimits, depth: int, where: str, valu
 
 
 def _check_key(key: object, where: str) -> None:
+    # Most keys, at once.
+    if type(key) is str and key.isidentifier() and key.isascii() and key not in _FORBIDDEN_KEYS:
+        return
     if not isinstance(key, str):
         raise BytebotError("invalid_event", f"a key in {where} is a {type(key).__name__}: a key is a text")
     if key in _FORBIDDEN_KEYS:
@@ -183,6 +186,11 @@ def _repaired(value: Any) -> Any:
 
 def _refuse(constant: str) -> None:
     raise ValueError(constant)
+
+
+# Made once: `json.loads` and `json.dumps` with options make one for each line.
+_JSON = json.JSONDecoder(parse_int=to_int, parse_constant=_refuse)
+_TO_JSON = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":"))
 
 
 def _empty(bare: str) -> int:
