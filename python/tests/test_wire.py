@@ -296,9 +296,7 @@ def test_lines_that_the_hub_refuses_as_such_are_refused_here_with_the_same_code(
 
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers(-(2**53) + 1, 2**53 - 1) | st.floats(-1e9, 1e9) | TEXT,
-    lambda inner: (
-        st.lists(inner, max_size=4) | st.dictionaries(TEXT.filter(lambda key: "\\" not in key), inner, max_size=4)
-    ),
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text("ab é😀[{,:"), inner, max_size=4),
     max_leaves=12,
 )
 

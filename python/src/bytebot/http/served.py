@@ -16,6 +16,9 @@ from .held import Entry, Held
 #: What a peer may still take of the last lines, and answer to them, when the link closes.
 _FLUSH_S = 1.0
 
+#: For most lines: what has no name.
+_ACK = b'{"event_type":"bb_ack"}\n'
+
 ENDED = BytebotError("not_found", "the connection has ended: begin a new one with bb_sync")
 
 
@@ -228,12 +231,10 @@ class ServedLink:
         if self._skips():
             return
         name = name_of(event)
-        said: dict[str, Any] = (
-            {"event_type": "bb_ack"} if name is None else {"event_type": "bb_ack", "in_reply_to": name}
-        )
+        answer = _ACK if name is None else encode({"event_type": "bb_ack", "in_reply_to": name})
         if event["event_type"] == "bb_ack" and isinstance(event.get("in_reply_to"), str):
             self._held.acknowledge(event["in_reply_to"])
-        self._answers.append(encode(said))
+        self._answers.append(answer)
         if not self._receiver:
             self._early.append(event)
         elif not self._over:
