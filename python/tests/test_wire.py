@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from words import OWN, PARTS, of_python, of_typescript
 
 from bytebot import codec, large
 from bytebot.codec import Event, decode, encode, well_formed
@@ -272,6 +273,15 @@ def test_errors_have_the_codes_of_the_other_implementation_and_an_unknown_one_is
         "retryable": False,
         "retry_after_ms": 5,
     }
+
+
+def test_errors_have_the_words_of_the_other_implementation() -> None:
+    theirs = of_typescript()
+    ours = of_python()
+    assert len(ours) > 70
+    other = {said for said in ours if said not in theirs and said not in PARTS}
+    assert other == OWN, "what both say is said in the same words; what Python alone says is listed as its own"
+    assert {part for part in PARTS.values() if not any(part in said for said in theirs)} == set()
 
 
 def test_the_typed_events_are_those_of_the_schema() -> None:

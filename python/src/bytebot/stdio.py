@@ -230,8 +230,8 @@ def parse_opts(text: str | None) -> dict[str, Any]:
     except ValueError:
         opts = None  # said below, without the text: options may hold a key
     if not isinstance(opts, dict):
-        fix = 'set it to one, such as {"model":"m"}, or leave it unset'
-        raise BytebotError("invalid_params", f"BYTEBOT_OPTS is no JSON object: {fix}")
+        message = 'BYTEBOT_OPTS is no JSON object: set it to one, such as {"model":"m"}, or leave it unset'
+        raise BytebotError("invalid_params", message)
     return opts
 
 

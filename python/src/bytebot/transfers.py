@@ -280,8 +280,9 @@ def must_fit(size: int, limits: LineLimits) -> None:
 
 
 def must_be(ref: str, digest: str) -> None:
-    if ref != f"sha256-{digest}":
-        raise BytebotError("internal", f"the bytes that came are sha256-{digest}, not {ref}")
+    got = f"sha256-{digest}"
+    if got != ref:
+        raise BytebotError("internal", f"the bytes that came are {got}, not {ref}")
 
 
 def _late() -> NoReturn:

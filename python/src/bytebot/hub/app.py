@@ -293,8 +293,10 @@ class _Watcher:
         while event := await self._queue.get():
             yield event
             if self._behind:
-                message = f'events("{self._scope}") fell {_MAX_WAITING} events behind: read faster, or narrow it'
-                raise BytebotError("overloaded", message)
+                raise BytebotError(
+                    "overloaded",
+                    f'events("{self._scope}") fell {_MAX_WAITING} events behind: read faster, or narrow it by scope and types',
+                )
 
 
 def _to_attach(component: Component, **granted: Any) -> dict[str, Any]:
