@@ -100,6 +100,9 @@ PARTS = {
     "{}; the limit is {}, larger content travels as a blob": (
         "a line of {} bytes from {}; the limit is {}, larger content travels as a blob"
     ),
+    'events("{}") fell {} events behind: {}': (
+        'events("{}") fell {} events behind: read faster, or narrow it by scope and types'
+    ),
     "the arguments are not valid: {}": "the arguments are not valid: {}",
     "what it misses is not kept any more: begin a new one with bb_sync": "begin a new one with bb_sync",
 }

@@ -293,10 +293,9 @@ class _Watcher:
         while event := await self._queue.get():
             yield event
             if self._behind:
-                raise BytebotError(
-                    "overloaded",
-                    f'events("{self._scope}") fell {_MAX_WAITING} events behind: read faster, or narrow it by scope and types',
-                )
+                fix = "read faster, or narrow it by scope and types"
+                message = f'events("{self._scope}") fell {_MAX_WAITING} events behind: {fix}'
+                raise BytebotError("overloaded", message)
 
 
 def _to_attach(component: Component, **granted: Any) -> dict[str, Any]:
