@@ -12,6 +12,7 @@ import { length } from "./length.ts";
 import { many, manyDurable } from "./many.ts";
 import { manyHttp } from "./many-http.ts";
 import type { Measure } from "./measure.ts";
+import { pythonChunks, pythonTool } from "./python.ts";
 import { relay } from "./relay.ts";
 import { relayHttp } from "./relay-http.ts";
 import { reopen, reopenTold } from "./reopen.ts";
@@ -44,6 +45,8 @@ const MEASURES: Record<string, Measure> = {
   "open-told": reopenTold,
   "idle-log": idleLog,
   replay,
+  "python-tool": pythonTool,
+  "python-chunks": pythonChunks,
 };
 const DEADLINE_MS = 60_000; // one run of one contender; minutes above what a slow machine needs
 
