@@ -87,7 +87,7 @@ async def test_bytebot_check_passes_for_every_kind_over_stdio_where_it_serves_ht
     for kind in ("infer", "toolsource", "telemetry"):
         runs[f"{kind}, dialling in"] = dialling_in(kind, only("CON-2", "HTP-2", "HTP-4", "HTP-7", *WORK[kind]))
     # They mostly wait; more at once would make the machine late for what they time.
-    room = asyncio.Semaphore(6)
+    room = asyncio.Semaphore(3)
 
     async def in_turn(run: Awaitable[None]) -> None:
         async with room:
