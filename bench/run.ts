@@ -16,6 +16,7 @@ import type { Measure } from "./measure.ts";
 import { questions } from "./questions.ts";
 import { queue } from "./queue.ts";
 import { policy } from "./policy.ts";
+import { pythonChunks, pythonTool } from "./python.ts";
 import { relay } from "./relay.ts";
 import { relayHttp } from "./relay-http.ts";
 import { reopen, reopenTold } from "./reopen.ts";
@@ -52,6 +53,8 @@ const MEASURES: Record<string, Measure> = {
   queue,
   policy,
   fair,
+  "python-tool": pythonTool,
+  "python-chunks": pythonChunks,
 };
 const DEADLINE_MS = 60_000; // one run of one contender; minutes above what a slow machine needs
 

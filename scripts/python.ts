@@ -19,30 +19,35 @@ export async function findPython(): Promise<string | undefined> {
   return undefined;
 }
 
-/** The SDK's own environment in python/.venv, made once for each pyproject.toml. Resolves with its Python. */
-export async function makeEnvironment(python: string): Promise<string> {
-  const venv = join(folder, ".venv");
+export interface Environment {
+  /** Its folder. */
+  venv: string;
+  /** What pip installs, in the SDK's folder. */
+  install: readonly string[];
+  /** Made anew where this changes. */
+  madeOf: string;
+}
+
+/** An environment, made once: default: the SDK's own in python/.venv, for each pyproject.toml. Resolves with its Python. */
+export async function makeEnvironment(python: string, environment?: Environment): Promise<string> {
+  const { venv, install, madeOf } = environment ?? {
+    venv: join(folder, ".venv"),
+    install: ["-e", ".[dev]"],
+    madeOf: await readFile(join(folder, "pyproject.toml"), "utf8"),
+  };
   const own = process.platform === "win32" ? join(venv, "Scripts/python.exe") : join(venv, "bin/python");
   const mark = join(venv, "made-for");
-  const wanted = createHash("sha256")
-    .update(await readFile(join(folder, "pyproject.toml")))
-    .digest("hex");
+  const wanted = createHash("sha256").update(madeOf).digest("hex");
   if (existsSync(mark) && (await readFile(mark, "utf8")) === wanted) return own;
   await rm(venv, { recursive: true, force: true });
   await mkdir(venv, { recursive: true });
-  done(await run(python, ["-m", "venv", venv], INSTALL_MS));
-  done(
-    await run(
-      own,
-      ["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "-e", ".[dev]"],
-      INSTALL_MS,
-      folder,
-    ),
-  );
+  done(venv, await run(python, ["-m", "venv", venv], INSTALL_MS));
+  const pip = ["-m", "pip", "install", "--quiet", "--disable-pip-version-check", ...install];
+  done(venv, await run(own, pip, INSTALL_MS, folder));
   await writeFile(mark, wanted);
   return own;
 }
 
-function done({ ok, output }: Outcome): void {
-  if (!ok) throw new Error(`python/.venv could not be made:\n${output}`);
+function done(venv: string, { ok, output }: Outcome): void {
+  if (!ok) throw new Error(`${venv} could not be made:\n${output}`);
 }

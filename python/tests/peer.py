@@ -101,7 +101,10 @@ def ack(kind: str, **more: Any) -> dict[str, Any]:
 
 @asynccontextmanager
 async def synced(
-    kind: bb.Kind, setup: Callable[[bb.Satellite], Awaitable[None] | None] = lambda _: None, **options: Any
+    kind: bb.Kind,
+    setup: Callable[[bb.Satellite], Awaitable[None] | None] = lambda _: None,
+    granted: Mapping[str, Any] | None = None,
+    **options: Any,
 ) -> AsyncIterator[tuple[Peer, bb.Satellite, asyncio.Future[str]]]:
     """A satellite that has synced with a peer and, once `setup` has registered its handlers, started."""
     peer = Peer()
@@ -117,7 +120,7 @@ async def synced(
         reason.set_result(await ctrl.start())
 
     running = asyncio.create_task(run_main(main, Run(peer.connect)))
-    await peer.accept(kind)
+    await peer.accept(kind, **(granted or {}))
     either: list[asyncio.Future[Any]] = [running, ready]
     await asyncio.wait(either, return_when=asyncio.FIRST_COMPLETED)
     if running.done():

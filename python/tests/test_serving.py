@@ -11,6 +11,7 @@ import pytest
 from peer import Peer, synced
 
 import bytebot as bb
+from bytebot.histories import Histories
 
 
 def call_request(name: str, call_id: str, **input: Any) -> dict[str, Any]:
@@ -203,9 +204,12 @@ async def test_a_result_too_large_for_its_line_is_cut_at_a_character_and_says_so
     async with synced("toolsource", setup) as (peer, _, _):
         await registered(peer)
         peer.send(call_request("much", "c_1"))
-        text = (await peer.next("bb_tool_call_result")).content[0]["text"]
-        assert text.startswith("😀" * 10_000)
-        assert text.endswith("\n[cut here: 2400000 bytes in all]")
+        shown, note = (await peer.next("bb_tool_call_result")).content
+        assert set(shown["text"]) == {"😀"}
+        assert note["text"] == (
+            "[cut: 2400000 bytes in all, limit 131072; "
+            "the whole is not kept: this Hub takes no blobs: keep content below 256 KiB]"
+        )
 
 
 def infer_request(request_id: str) -> dict[str, Any]:
@@ -300,3 +304,52 @@ async def test_a_render_is_answered_with_what_its_handler_returned_and_a_context
         result = await peer.next("bb_context_render_result")
         assert (result.success, result.error["code"]) == (False, "unavailable")
         assert result.error["message"].endswith("does not serve bb_context_render_request: register @ctrl.on_render")
+
+
+def render_request(id: str, scope: str, history: list[tuple[str, str]], whole: bool) -> dict[str, Any]:
+    messages = [{"role": role, "content": [{"type": "text", "text": text}]} for role, text in history]
+    request = {"event_type": "bb_context_render_request", "id": id, "scope": scope, "loop_id": "l_1", "round": 0}
+    return {**request, "tools": [], "history": messages, "history_whole": whole}
+
+
+async def test_a_context_that_takes_increments_is_handed_the_whole_history() -> None:
+    """HIS-1, HIS-2, HIS-3."""
+    seen: list[list[dict[str, Any]]] = []
+
+    def setup(ctrl: bb.Satellite) -> None:
+        @ctrl.on_render
+        def render(request: bb.Event) -> None:
+            assert request.history_whole is True
+            seen.append([*request.history])
+            # What a handler does to it is its own affair.
+            request.history.clear()
+
+    async with synced("context", setup, capabilities={"history": {"incremental": {}}}) as (peer, _, _):
+
+        async def rendered(*args: Any) -> bb.Event:
+            peer.send(render_request(*args))
+            return await peer.next("bb_context_render_result")
+
+        assert (await rendered("r_1", "u_1", [("user", "a")], True)).success
+        assert (await rendered("r_2", "u_1", [("assistant", "b")], False)).success
+        assert (await rendered("r_3", "u_1", [("assistant", "c"), ("user", "d")], False)).success
+        assert [(each["role"], [block["text"] for block in each["content"]]) for each in seen[-1]] == [
+            ("user", ["a"]),
+            ("assistant", ["b", "c"]),
+            ("user", ["d"]),
+        ]
+        refused = await rendered("r_4", "u_2", [("user", "x")], False)
+        assert (refused.success, refused.error["code"]) == (False, "cursor_expired")
+        assert (await rendered("r_5", "u_1", [("user", "anew")], True)).success
+        assert [each["content"][0]["text"] for each in seen[-1]] == ["anew"]
+
+
+def test_of_the_histories_the_least_recently_rendered_goes_first_when_they_are_too_many() -> None:
+    """HIS-3."""
+    kept = Histories(max_size=250)
+    for scope in ("a", "b"):
+        kept.whole(render_request("r", scope, [("user", "x" * 40)], True))
+    assert kept.whole(render_request("r", "a", [], False))
+    kept.whole(render_request("r", "c", [("user", "x" * 60)], True))
+    assert kept.whole(render_request("r", "b", [], False)) is None
+    assert kept.whole(render_request("r", "a", [], False))

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import subprocess
 import sys
 import tracemalloc
+from collections.abc import Callable
 from pathlib import Path
 from time import perf_counter
 from typing import Any
@@ -13,11 +15,14 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from words import OWN, PARTS, of_python, of_typescript
 
+from bytebot import codec, large
 from bytebot.codec import Event, decode, encode, well_formed
 from bytebot.errors import ERROR_CODES, BytebotError
 from bytebot.framer import Framer, TooLong
 from bytebot.limits import BEFORE_SYNC, STANDARD, WIDE
+from bytebot.link import LineReader
 from bytebot.scope import encloses, encode_segment, is_scope, to_scope
 
 ROOT = Path(__file__).parents[2]
@@ -270,6 +275,15 @@ def test_errors_have_the_codes_of_the_other_implementation_and_an_unknown_one_is
     }
 
 
+def test_errors_have_the_words_of_the_other_implementation() -> None:
+    theirs = of_typescript()
+    ours = of_python()
+    assert len(ours) > 70
+    other = {said for said in ours if said not in theirs and said not in PARTS}
+    assert other == OWN, "what both say is said in the same words; what Python alone says is listed as its own"
+    assert {part for part in PARTS.values() if not any(part in said for said in theirs)} == set()
+
+
 def test_the_typed_events_are_those_of_the_schema() -> None:
     script = Path(__file__).parents[1] / "scripts" / "generate_events.py"
     done = subprocess.run([sys.executable, str(script), "--check"], capture_output=True, text=True, check=False)
@@ -288,3 +302,79 @@ def test_lines_that_the_hub_refuses_as_such_are_refused_here_with_the_same_code(
         assert told
         for line in told:
             refused(line, code)
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers(-(2**53) + 1, 2**53 - 1) | st.floats(-1e9, 1e9) | TEXT,
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text("ab é😀[{,:"), inner, max_size=4),
+    max_leaves=12,
+)
+
+
+@given(st.lists(JSON, max_size=8), st.integers(12, 60), st.integers(0, 2))
+def test_a_long_line_is_read_in_steps_as_it_is_read_at_once(values: list[Any], step: int, space: int) -> None:
+    """FRM-1, FRM-6."""
+    line = json.dumps({"event_type": "a/b", "x": values}, ensure_ascii=space == 1, indent=space or None).encode()
+    with pytest.MonkeyPatch.context() as patch:
+        at_once = decode(line)
+        patch.setattr(codec, "LONG", 0)
+        patch.setattr(large, "_STEP", step)
+        assert decode(line) == at_once
+
+
+@given(st.lists(JSON, max_size=4), st.integers(12, 40), st.data())
+def test_a_long_line_that_is_damaged_is_refused_in_steps_where_it_is_refused_at_once(
+    values: list[Any], step: int, data: st.DataObject
+) -> None:
+    """FRM-4, FRM-7."""
+    line = bytearray(json.dumps({"event_type": "a/b", "x": values}, ensure_ascii=False).encode())
+    at = data.draw(st.integers(0, len(line) - 1))
+    how = data.draw(st.sampled_from(["left out", "doubled", "changed"]))
+    byte = data.draw(st.sampled_from(b'"\\[]{},:-0 InNu\xc3'))
+    line[at : at + 1] = {"left out": b"", "doubled": bytes(line[at : at + 1] * 2), "changed": bytes([byte])}[how]
+
+    def outcome(read: Callable[[], Any]) -> Any:
+        try:
+            return read()
+        except (ValueError, RecursionError):
+            return "refused"
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(large, "_STEP", step)
+        in_steps = outcome(lambda: large.LargeText(bytes(line), 10_000, 64).read())
+    strict = outcome(lambda: json.loads(line.decode(), parse_int=large.to_int, parse_constant=int))
+    assert in_steps == strict
+
+
+async def test_a_million_values_are_read_beside_the_event_loop_and_in_their_order() -> None:
+    """FRM-6, hard case 5: other work has its turns meanwhile, and what came behind comes behind."""
+    told: list[Any] = []
+    turns = 0
+
+    class Ears:
+        def event(self, event: Event) -> None:
+            told.append(event["event_type"])
+
+        def fault(self, error: BytebotError) -> None:
+            told.append(error.code)
+
+        def closed(self, reason: str) -> None: ...
+
+    reader = LineReader(Ears())
+    head = b'{"event_type":"many","x":['
+    lines = [
+        head + b"0," * 999_990 + b"0]}\n",
+        b'{"event_type":"behind"}\n',
+        head + b'{"n":"\\u00e9"},' * 20_000 + b"0]}\n",
+        head + b'"a",' * 1_000_001 + b"0]}\n",
+        head + b'"' + b"\\n" * 8_000_000 + b'"]}\n',
+        b'{"event_type":"last"}\n',
+    ]
+    for line in lines:
+        reader.push(line)
+    settled = asyncio.ensure_future(reader.settled())
+    while not settled.done():
+        await asyncio.sleep(0)
+        turns += 1
+    assert told == ["many", "behind", "many", "too_large", "many", "last"]
+    assert turns > 100

@@ -18,7 +18,6 @@ bb.run(main)
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from . import events
 from .ambient import Kind, Main, sync
 from .codec import Event
 from .errors import BytebotError
@@ -30,16 +29,21 @@ from .scope import CURRENT_SCOPE, current_scope, encloses, scoped, to_scope
 from .stdio import run_stdio
 from .threads import wait
 from .tools import Call, current_call
+from .transfers import Blob, BlobReading, BlobSource
 
 if TYPE_CHECKING:
+    from . import events
     from .http.dialing import dial_http
     from .http.serving import Serving, serve_http, serving
 
-# What needs aiohttp is loaded when it is used: a satellite over stdio starts in half the time without it.
+# What needs aiohttp, and what is for the type checker, is loaded when it is used: a satellite over stdio starts in half
+# the time without it.
 _OVER_HTTP = {"dial_http": "dialing", "Serving": "serving", "serve_http": "serving", "serving": "serving"}
 
 
 def __getattr__(name: str) -> Any:
+    if name == "events":
+        return import_module(".events", __name__)
     if name not in _OVER_HTTP:
         raise AttributeError(f'module "bytebot" has no attribute "{name}"')
     return getattr(import_module(f".http.{_OVER_HTTP[name]}", __name__), name)
@@ -47,6 +51,9 @@ def __getattr__(name: str) -> Any:
 
 __all__ = [
     "CURRENT_SCOPE",
+    "Blob",
+    "BlobReading",
+    "BlobSource",
     "ByteBot",
     "BytebotError",
     "Call",

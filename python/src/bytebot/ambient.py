@@ -38,8 +38,7 @@ async def run_main(main: Main, run: Run) -> None:
     token = RUN.set(run)
     reason = "its main returned"
     try:
-        takes = any(each.default is each.empty for each in inspect.signature(main).parameters.values())
-        await (main(run.opts) if takes else main())  # type: ignore[call-arg]
+        await call_main(main, run.opts)
     except BaseException as error:
         reason = f"its main failed: {error}"
         raise
@@ -47,6 +46,11 @@ async def run_main(main: Main, run: Run) -> None:
         if run.connection:
             await run.connection.close(reason)
         RUN.reset(token)
+
+
+async def call_main(main: Main, opts: dict[str, Any]) -> None:
+    takes = any(each.default is each.empty for each in inspect.signature(main).parameters.values())
+    await (main(opts) if takes else main())  # type: ignore[call-arg]
 
 
 async def sync(
@@ -95,4 +99,4 @@ async def sync(
         "resume": [resume] if isinstance(resume, str) and resume != "start" else resume,
     }
     granted = await run.connection.sync({key: value for key, value in event.items() if value is not None})
-    return Satellite(run.connection, granted)
+    return Satellite(run.connection, granted, capabilities)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import threading
-import uuid
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -12,16 +11,12 @@ from .codec import Event, encode
 from .errors import BytebotError, report
 from .limits import BEFORE_SYNC, LineLimits, to_limits
 from .link import Link, Receiver
-from .names import ack_name_of
+from .names import ack_name_of, new_id
+from .transfers import Transfers, Whole
 
 SYNC_S = 10
 REQUEST_S = 30.0
 MAX_HELD = 10_000
-
-
-def new_id(prefix: str) -> str:
-    """Random; the prefix is for people who read the wire."""
-    return f"{prefix}_{uuid.uuid4().hex}"
 
 
 class Connection:
@@ -40,6 +35,7 @@ class Connection:
         #: Why it closed, for whoever still wants to send.
         self.error: BytebotError | None = None
         self.ended: asyncio.Future[str] = self._loop.create_future()
+        self.blobs = Transfers(self)
         self._link = connect(self)
 
     async def sync(self, event: Mapping[str, Any]) -> Event:
@@ -105,6 +101,11 @@ class Connection:
     async def drained(self) -> None:
         await self._link.drained()
 
+    @property
+    def whole(self) -> Whole | None:
+        """Where the link carries blobs whole, beside its events."""
+        return getattr(self._link, "whole", None)
+
     async def close(self, reason: str) -> None:
         if not self._closing and not self.error:
             self.send({"event_type": "bb_bye", "reason": reason[:1000]})
@@ -139,6 +140,7 @@ class Connection:
             return
         why = self._reason or reason
         self.error = BytebotError("unavailable", f"the connection closed: {why}")
+        self.blobs.close(self.error)
         waiting = [answer for _, answer in self._pending.values()]
         for each in (self._handshake, *waiting):
             if each and not each.done():
@@ -169,6 +171,8 @@ class Connection:
                     return self._settle(event)
                 if not self._handshake.done():
                     self._handshake.set_exception(BytebotError.from_wire(event))
+            case "bb_blob":
+                return self._settle(event)
             case _:
                 self._settle(event)
                 return False
@@ -187,6 +191,8 @@ class Connection:
 
     def _settle(self, event: Event) -> bool:
         """Was this the answer to a request of ours?"""
+        if self.blobs.settle(event):
+            return True
         kind, answer = self._pending.get(str(event.get("in_reply_to")), (None, None))
         if kind is None or answer is None:
             return False

@@ -73,6 +73,11 @@ class BytebotError(Exception):
         )
 
 
+def as_error(error: Exception) -> BytebotError:
+    """What crosses the wire for anything that was raised."""
+    return error if isinstance(error, BytebotError) else BytebotError("internal", str(error) or type(error).__name__)
+
+
 # What a terminal or a log would obey instead of show.
 _OBEYED = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff\ud800-\udfff]")
 _MOST = 4000

@@ -171,7 +171,16 @@ Error = TypedDict(
 )
 
 PolicyRule = TypedDict(
-    "PolicyRule", {"tool": "str", "scope": "NotRequired[str]", "decision": "Literal['allow', 'ask', 'deny']"}
+    "PolicyRule",
+    {
+        "tool": "str",
+        "component": "NotRequired[str]",
+        "scope": "NotRequired[str]",
+        "input": "NotRequired[dict[str, Any]]",
+        "decision": "Literal['allow', 'ask', 'deny']",
+        "approvers": "NotRequired[list[str]]",
+        "remember_ms": "NotRequired[int]",
+    },
 )
 
 ComponentInfo = TypedDict(
@@ -241,6 +250,7 @@ SyncAck = TypedDict(
         "input_capable": "bool",
         "primary": "bool",
         "controller": "bool",
+        "principal": "NotRequired[str]",
         "limits": "SyncAckLimits",
         "hub": "SyncAckHub",
     },
@@ -372,6 +382,7 @@ UserEvent = TypedDict(
         "text": "NotRequired[str]",
         "content": "NotRequired[list[InputBlock]]",
         "mode": "NotRequired[Literal['queue', 'steer', 'replace', 'refuse']]",
+        "principal": "NotRequired[str]",
     },
 )
 
@@ -389,6 +400,7 @@ Interrupt = TypedDict(
         "observed": "NotRequired[bool]",
         "_meta": "NotRequired[dict[str, Any]]",
         "reason": "NotRequired[str]",
+        "principal": "NotRequired[str]",
     },
 )
 
@@ -450,7 +462,16 @@ InputResult = TypedDict(
     },
 )
 
-InputStrictApproval = TypedDict("InputStrictApproval", {"name": "str", "input": "Any", "tool_hash": "str"})
+InputStrictApproval = TypedDict(
+    "InputStrictApproval",
+    {
+        "name": "str",
+        "input": "Any",
+        "tool_hash": "str",
+        "approvers": "NotRequired[list[str]]",
+        "remember_ms": "NotRequired[float]",
+    },
+)
 
 InputStrict = TypedDict(
     "InputStrict",
@@ -490,6 +511,8 @@ InputReply = TypedDict(
         "_meta": "NotRequired[dict[str, Any]]",
         "outcome": "str",
         "value": "NotRequired[Any]",
+        "expires_at": "NotRequired[float]",
+        "principal": "NotRequired[str]",
     },
 )
 
@@ -508,6 +531,9 @@ InputResolved = TypedDict(
         "_meta": "NotRequired[dict[str, Any]]",
         "outcome": "Literal['accepted', 'declined', 'cancelled', 'expired']",
         "by": "NotRequired[str]",
+        "principal": "NotRequired[str]",
+        "choice": "NotRequired[str]",
+        "expires_at": "NotRequired[float]",
     },
 )
 
@@ -856,6 +882,7 @@ TurnRequest = TypedDict(
         "_meta": "NotRequired[dict[str, Any]]",
         "call_id": "NotRequired[str]",
         "content": "str | list[InputBlock]",
+        "principal": "NotRequired[str]",
         "budget": "NotRequired[TurnRequestBudget]",
     },
 )
@@ -973,6 +1000,8 @@ ToolCallRequest = TypedDict(
         "input": "Any",
         "loop_id": "NotRequired[str]",
         "deadline_ts": "NotRequired[float]",
+        "principal": "NotRequired[str]",
+        "approved_by": "NotRequired[str]",
     },
 )
 
@@ -1036,6 +1065,8 @@ ToolCallShown = TypedDict(
         "name": "str",
         "input": "Any",
         "loop_id": "NotRequired[str]",
+        "principal": "NotRequired[str]",
+        "approved_by": "NotRequired[str]",
     },
 )
 
@@ -1500,6 +1531,89 @@ ComponentsResult = TypedDict(
     },
 )
 
+TokenGrant = TypedDict(
+    "TokenGrant",
+    {
+        "name": "NotRequired[str]",
+        "kind": "NotRequired[Literal['ui', 'context', 'infer', 'toolsource', 'telemetry']]",
+        "scopes": "NotRequired[list[str]]",
+        "principal": "NotRequired[str]",
+        "vouches": "NotRequired[bool]",
+        "primary": "NotRequired[bool]",
+        "controller": "NotRequired[bool]",
+        "input_capable": "NotRequired[bool]",
+        "content": "NotRequired[bool]",
+    },
+)
+
+Token = TypedDict(
+    "Token",
+    {
+        "event_type": "Literal['bb_token']",
+        "id": "str",
+        "in_reply_to": "NotRequired[str]",
+        "scope": "NotRequired[str]",
+        "seq": "NotRequired[int]",
+        "cursor": "NotRequired[str]",
+        "ts": "NotRequired[float]",
+        "from": "NotRequired[str]",
+        "observed": "NotRequired[bool]",
+        "_meta": "NotRequired[dict[str, Any]]",
+        "action": "Literal['mint', 'list', 'revoke']",
+        "grant": "NotRequired[TokenGrant]",
+        "expires_ms": "NotRequired[int]",
+        "token_id": "NotRequired[str]",
+    },
+)
+
+TokenResultTokensItemGrant = TypedDict(
+    "TokenResultTokensItemGrant",
+    {
+        "name": "NotRequired[str]",
+        "kind": "NotRequired[Literal['ui', 'context', 'infer', 'toolsource', 'telemetry']]",
+        "scopes": "NotRequired[list[str]]",
+        "principal": "NotRequired[str]",
+        "vouches": "NotRequired[bool]",
+        "primary": "NotRequired[bool]",
+        "controller": "NotRequired[bool]",
+        "input_capable": "NotRequired[bool]",
+        "content": "NotRequired[bool]",
+    },
+)
+
+TokenResultTokensItem = TypedDict(
+    "TokenResultTokensItem",
+    {
+        "token_id": "str",
+        "grant": "TokenResultTokensItemGrant",
+        "made_by": "str",
+        "made_at": "float",
+        "expires_at": "NotRequired[float]",
+    },
+)
+
+TokenResult = TypedDict(
+    "TokenResult",
+    {
+        "event_type": "Literal['bb_token_result']",
+        "id": "NotRequired[str]",
+        "in_reply_to": "str",
+        "scope": "NotRequired[str]",
+        "seq": "NotRequired[int]",
+        "cursor": "NotRequired[str]",
+        "ts": "NotRequired[float]",
+        "from": "NotRequired[str]",
+        "observed": "NotRequired[bool]",
+        "_meta": "NotRequired[dict[str, Any]]",
+        "success": "bool",
+        "error": "NotRequired[Error]",
+        "token": "NotRequired[str]",
+        "token_id": "NotRequired[str]",
+        "expires_at": "NotRequired[float]",
+        "tokens": "NotRequired[list[TokenResultTokensItem]]",
+    },
+)
+
 EventType: TypeAlias = Literal[
     "bb_sync",
     "bb_sync_ack",
@@ -1556,4 +1670,6 @@ EventType: TypeAlias = Literal[
     "bb_policy_result",
     "bb_components",
     "bb_components_result",
+    "bb_token",
+    "bb_token_result",
 ]

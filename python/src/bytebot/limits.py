@@ -15,6 +15,8 @@ class LineLimits:
     values: int
     #: Nesting of objects and arrays.
     depth: int
+    #: Bytes of a blob; None: the Hub takes none (BLB-4).
+    blob_bytes: int | None = None
 
 
 BEFORE_SYNC = LineLimits(16 * 1024, 10_000, 64)
@@ -24,4 +26,10 @@ WIDE = LineLimits(16 * 1024 * 1024, 1_000_000, 64)
 
 
 def to_limits(fields: Mapping[str, Any]) -> LineLimits:
-    return LineLimits(int(fields["line_bytes"]), int(fields["values"]), int(fields["depth"]))
+    blob_bytes = fields.get("blob_bytes")
+    return LineLimits(
+        int(fields["line_bytes"]),
+        int(fields["values"]),
+        int(fields["depth"]),
+        None if blob_bytes is None else int(blob_bytes),
+    )

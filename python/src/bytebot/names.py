@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import uuid
 from collections.abc import Mapping
 from typing import Any
 
@@ -20,3 +21,8 @@ def name_of(event: Mapping[str, Any]) -> str | None:
 def ack_name_of(event: Mapping[str, Any]) -> str | None:
     """None: it gets no acknowledgement."""
     return None if event["event_type"] in _UNACKNOWLEDGED else name_of(event)
+
+
+def new_id(prefix: str) -> str:
+    """Random; the prefix is for people who read the wire."""
+    return f"{prefix}_{uuid.uuid4().hex}"

@@ -3,31 +3,21 @@
 from __future__ import annotations
 
 import asyncio
-import inspect
-import traceback
-from collections.abc import Awaitable, Callable, Mapping, Sequence
-from contextvars import Context, copy_context
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeVar, overload
 
-from .answers import Answers, Stop, Work
 from .codec import Event
-from .connection import MAX_HELD, REQUEST_S, Connection, new_id
-from .errors import BytebotError, report
+from .connection import REQUEST_S, Connection
+from .delivery import Delivery
+from .errors import BytebotError
+from .names import new_id
+from .resolve import MAX_BYTES, MEDIA, resolve_blobs
 from .schema import Schema
-from .scope import CURRENT_SCOPE, resolve_scope
-from .serve import handler_work, infer_work, missing_work, render_work, request_key
-from .threads import Lane, is_async
-from .tools import CURRENT_CALL, Tool, ToolSet, progress_event
+from .scope import resolve_scope
+from .tools import CURRENT_CALL, Tool, progress_event
+from .transfers import Blob, BlobReading, BlobSource
 
 Handler = TypeVar("Handler", bound=Callable[..., Any])
-
-
-class _Registered:
-    """One registration: the same function may be registered twice, and each ends by itself."""
-
-    def __init__(self, handler: Callable[..., Any]) -> None:
-        self.handler = handler
-        self.is_async = is_async(handler)
 
 
 class Satellite:
@@ -38,23 +28,17 @@ class Satellite:
     `bb_error`, `timeout`, or `unavailable` when the connection closes. A scope of None means the current one.
     """
 
-    def __init__(self, connection: Connection, granted: Event) -> None:
+    def __init__(self, connection: Connection, granted: Event, capabilities: Mapping[str, Any] | None = None) -> None:
         self.granted = granted
         self.component_id: str = granted["component_id"]
-        #: The place in the log of the newest event that was handed to handlers: what `sync(resume=…)` takes.
-        self.cursor: str | None = None
         self._connection = connection
-        self._answers = Answers(connection.send)
-        self._tools = ToolSet(connection)
-        self._handlers: dict[str, list[_Registered]] = {}
-        self._lanes: dict[tuple[_Registered, str | None], Lane] = {}
-        self._tasks: set[asyncio.Task[Any]] = set()
-        self._render: Callable[..., Any] | None = None
-        self._infer: Callable[..., Any] | None = None
+        self._delivery = Delivery(connection, capabilities or {})
         self._started = False
-        # Events arrive in the context of whoever reads; handlers run in the one that called `sync`.
-        self._context = copy_context()
-        connection.ended.add_done_callback(self._closed)
+
+    @property
+    def cursor(self) -> str | None:
+        """The place in the log of the newest event that was handed to handlers: what `sync(resume=…)` takes."""
+        return self._delivery.cursor
 
     # What it hears and serves.
 
@@ -71,13 +55,7 @@ class Satellite:
                 return decorated
 
             return decorate
-        registered = _Registered(handler)
-        self._handlers[event_type] = [*self._handlers.get(event_type, []), registered]
-
-        def remove() -> None:
-            self._handlers[event_type] = [each for each in self._handlers[event_type] if each is not registered]
-
-        return remove
+        return self._delivery.on(event_type, handler)
 
     def on_infer_chunk(self, handler: Handler) -> Handler:
         """`kind` of a chunk: block_start, block_delta, block_stop or loop_done."""
@@ -89,8 +67,8 @@ class Satellite:
 
         Raise BytebotError to fail the turn with its code.
         """
-        self._serves("context", "on_render", self._render)
-        self._render = handler
+        self._serves("context", "on_render", self._delivery.render)
+        self._delivery.render = handler
         return handler
 
     def on_infer(self, handler: Handler) -> Handler:
@@ -98,8 +76,8 @@ class Satellite:
 
         Raise BytebotError to fail the round with its code.
         """
-        self._serves("infer", "on_infer", self._infer)
-        self._infer = handler
+        self._serves("infer", "on_infer", self._delivery.infer)
+        self._delivery.infer = handler
         return handler
 
     @overload
@@ -141,9 +119,9 @@ class Satellite:
 
         def add(function: Handler) -> Handler:
             self._serves("toolsource", "tool", None)
-            self._tools.add(Tool.of(function, name, description, input_schema, annotations, timeout_ms))
+            self._delivery.tools.add(Tool.of(function, name, description, input_schema, annotations, timeout_ms))
             if self._started:
-                self._keep(asyncio.get_running_loop().create_task(self._tools.register_added()))
+                self._delivery.keep(asyncio.get_running_loop().create_task(self._delivery.tools.register_added()))
             return function
 
         return add if function is None else add(function)
@@ -213,6 +191,49 @@ class Satellite:
         event = {"event_type": "bb_input_request", "id": new_id("q"), **about, "prompt": prompt, **given}
         return await self._connection.request(event, timeout=None)
 
+    async def put_blob(
+        self,
+        scope: str | None,
+        source: BlobSource,
+        *,
+        mime_type: str | None = None,
+        name: str | None = None,
+        size: int | None = None,
+    ) -> dict[str, Any]:
+        """Keeps bytes as a blob of the scope; the block it returns may stand in an input, a result, an answer there.
+
+        `size`: of a source that comes in pieces, in bytes, where it is known. Raises BytebotError `too_large` or
+        `overloaded` where they are too many.
+        """
+        return await self._connection.blobs.put(resolve_scope(scope), source, mime_type=mime_type, name=name, size=size)
+
+    async def get_blob(self, scope: str | None, ref: str) -> Blob:
+        """All bytes of a blob of the scope. Raises BytebotError `not_found`."""
+        return await (await self.read_blob(scope, ref)).read()
+
+    async def read_blob(self, scope: str | None, ref: str) -> BlobReading:
+        """The same as it comes."""
+        return await self._connection.blobs.read(resolve_scope(scope), ref)
+
+    async def resolve_blobs(
+        self,
+        scope: str | None,
+        messages: Sequence[Mapping[str, Any]],
+        *,
+        types: str = MEDIA,
+        max_bytes: int = MAX_BYTES,
+    ) -> list[dict[str, Any]]:
+        """The messages with the bytes of their blobs in place, for whoever has to send them on: an infer.
+
+        `types`: a pattern of the media types that are wanted; others stay references, and so do those over `max_bytes`.
+        """
+        meant = resolve_scope(scope)
+
+        async def read(ref: str) -> bytes:
+            return (await self.get_blob(meant, ref)).data
+
+        return await resolve_blobs(messages, read, types, max_bytes)
+
     def progress(self, text: str, fraction: float | None = None) -> None:
         """Within a tool: shown to people; `fraction` from 0 to 1. From any thread."""
         event = progress_event(text, fraction)
@@ -237,8 +258,8 @@ class Satellite:
             message = "start() was already called: it delivers events until the connection closes"
             raise BytebotError("conflict", message)
         self._started = True
-        self._connection.start(self._deliver)
-        await self._tools.start()
+        self._connection.start(self._delivery.deliver)
+        await self._delivery.tools.start()
         return await asyncio.shield(self._connection.ended)
 
     async def close(self, reason: str = "closed by the satellite") -> None:
@@ -250,95 +271,6 @@ class Satellite:
     async def __aexit__(self, *_: object) -> None:
         await self.close()
 
-    # How events find their handlers.
-
-    def _deliver(self, event: Event) -> None:
-        cursor, scope = event.get("cursor"), event.get("scope")
-        if isinstance(cursor, str):
-            self.cursor = cursor
-        place = scope if isinstance(scope, str) else None
-        heard = self._handlers.get(event["event_type"], [])
-        # An observer's copy is not addressed to this side.
-        addressed = event.get("observed") is not True
-        key = request_key(event) if addressed else None
-        if key is None:
-            self._hear(heard, event, place)
-        else:
-            self._serve(event, key, heard, place)
-        if addressed and event["event_type"] == "bb_cancel":
-            self._answers.cancel(event.get("target"), event.get("reason"))
-        every = self._handlers.get("*", [])
-        self._hear(every, event, place)
-        if event["event_type"] == "bb_error" and not heard and not every:
-            report(f"the Hub answered {event.get('code')}: {event.get('message')}")
-
-    def _serve(self, event: Event, key: str, heard: list[_Registered], place: str | None) -> None:
-        """By what was registered for it; else by handlers of its type, which send the answer; else it is refused."""
-        if self._connection.error:
-            return
-        work = self._work(event, key)
-        if work:
-            self._hear(heard, event, place)
-        elif heard:
-            work = handler_work(event, key, [each.handler for each in heard])
-        else:
-            work = missing_work(event, key)
-        self._answers.serve(work, self._in(place))
-
-    def _work(self, event: Event, key: str) -> Work | None:
-        match event["event_type"]:
-            case "bb_context_render_request":
-                return render_work(event, self._render) if self._render else None
-            case "bb_infer_request":
-                return infer_work(event, self._infer, self._connection) if self._infer else None
-        tool = self._tools.get(event.get("name"))
-        return tool.work(self._connection, event, key) if tool else None
-
-    def _hear(self, heard: list[_Registered], event: Event, place: str | None) -> None:
-        for each in heard:
-            if each.is_async:
-                self._keep(asyncio.get_running_loop().create_task(self._told(each, event), context=self._in(place)))
-            else:
-                self._tell(each, event, place)
-
-    def _tell(self, each: _Registered, event: Event, place: str | None) -> None:
-        lane = self._lanes.get((each, place))
-        if lane is None:
-            lane = self._lanes[each, place] = Lane(lambda: self._forget(each, place))
-        loop = asyncio.get_running_loop()
-
-        def work() -> None:
-            try:
-                result = each.handler(event)
-                if inspect.isawaitable(result):
-                    asyncio.run_coroutine_threadsafe(_awaited(result), loop).result()
-            except Exception as error:
-                _failed(event, error)
-
-        lane.add(work, self._in(place))
-        if lane.behind > MAX_HELD:
-            self._connection.end(f"overloaded: a handler is {MAX_HELD} events behind")
-
-    def _forget(self, each: _Registered, place: str | None) -> None:
-        del self._lanes[each, place]
-
-    async def _told(self, each: _Registered, event: Event) -> None:
-        try:
-            await each.handler(event)
-        except Exception as error:
-            _failed(event, error)
-
-    def _keep(self, task: asyncio.Task[Any]) -> None:
-        self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
-        if len(self._tasks) > MAX_HELD:
-            self._connection.end(f"overloaded: {MAX_HELD} handlers have not ended")
-
-    def _in(self, place: str | None) -> Context:
-        context = self._context.copy()
-        context.run(CURRENT_SCOPE.set, place)
-        return context
-
     def _serves(self, kind: str, method: str, taken: object) -> None:
         """Only the kind that gets the requests may say that it serves them, and one handler does."""
         if self.granted["kind"] != kind:
@@ -348,24 +280,6 @@ class Satellite:
             message = f"{method}() already has its handler: one answers, so join both in one function"
             raise BytebotError("conflict", message)
 
-    def _closed(self, ended: asyncio.Future[str]) -> None:
-        reason = "" if ended.cancelled() else ended.result()
-        self._answers.close(self._connection.error or BytebotError("unavailable", f"the connection closed: {reason}"))
-
-
-async def _awaited(result: Awaitable[Any]) -> Any:
-    return await result
-
 
 def _by(principal: str | None) -> dict[str, str]:
     return {} if principal is None else {"principal": principal}
-
-
-def _failed(event: Event, error: Exception) -> None:
-    # Our own errors say what and where by themselves.
-    own = isinstance(error, BytebotError)
-    trace = str(error) if own else "".join(traceback.format_exception(error))
-    report(f"a handler of {event['event_type']} failed: {trace}")
-
-
-__all__ = ["Satellite", "Stop"]

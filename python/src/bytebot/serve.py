@@ -105,8 +105,12 @@ def handler_work(request: Event, key: str, handlers: list[Callable[..., Any]]) -
 def missing_work(request: Event, key: str) -> Work:
     """Nothing here serves it: the Hub learns so at once, and the author how to mend it."""
 
-    async def run(stop: Stop) -> None:
-        fix = _SERVED_BY[request["event_type"]](request)
-        raise BytebotError("unavailable", f"this component does not serve {request['event_type']}: {fix}")
+    fix = _SERVED_BY[request["event_type"]](request)
+    return refused_work(request, "unavailable", f"this component does not serve {request['event_type']}: {fix}", key)
 
-    return Work(key, run, lambda error: failed_answer(request, error))
+
+def refused_work(request: Event, code: str, message: str, key: str | None = None) -> Work:
+    async def run(stop: Stop) -> None:
+        raise BytebotError(code, message)
+
+    return Work(key or request["id"], run, lambda error: failed_answer(request, error))

@@ -35,7 +35,9 @@ class Stdio:
         self._in, self._out = _take()
         self._receiver: Receiver | None = None
         self._reader: LineReader | None = None
-        self._early: list[bytes | None] = []
+        #: What was read and not taken yet; None is the end.
+        self._pieces: deque[bytes | None] = deque()
+        self._settling: asyncio.Task[None] | None = None
         self._over = False
         self._queue: deque[bytes] = deque()
         self._size = 0
@@ -49,10 +51,8 @@ class Stdio:
 
     def connect(self, receiver: Receiver) -> Link:
         self._receiver = receiver
-        self._reader = LineReader(receiver)
-        early, self._early = self._early, []
-        for piece in early:
-            self._loop.call_soon(self._take_in, piece)
+        self._reader = LineReader(receiver, given_up=self._end)
+        self._loop.call_soon(self._take_in)
         return self
 
     def send(self, line: bytes, event: Mapping[str, Any]) -> None:
@@ -71,25 +71,43 @@ class Stdio:
 
     async def close(self, reason: str) -> None:
         self._over = True
+        if self._reader:
+            self._reader.close()
         until = self._loop.time() + _FLUSH_S
         while self._size and self._loop.time() < until:
             await asyncio.sleep(0.002)
         self._release()
 
-    def _take_in(self, piece: bytes | None) -> None:
-        """On the loop: what was read; None is the end."""
-        if not self._reader or not self._receiver:
-            self._early.append(piece)
-        elif piece is not None:
-            if not self._over:
-                self._reader.push(piece)
-        else:
-            if not self._over:
-                self._reader.end()
-            self._over = True
-            self._release()
-            self._receiver.closed("it closed its output")
-        if piece is None and not self.gone.done():
+    def _take_in(self) -> None:
+        """On the loop: what was read, as far as it need not wait for a long line."""
+        reader = self._reader
+        while reader and self._pieces and not reader.busy:
+            piece = self._pieces.popleft()
+            self._room.release()
+            if piece is not None:
+                reader.push(piece)
+                continue
+            reader.end()
+            self._settle(lambda: self._end("it closed its output"))
+            return
+        if reader and reader.busy:
+            self._settle(self._take_in)
+
+    def _settle(self, then: Callable[[], None]) -> None:
+        async def wait(reader: LineReader) -> None:
+            await reader.settled()
+            then()
+
+        if self._reader:
+            self._settling = self._loop.create_task(wait(self._reader))
+
+    def _end(self, reason: str) -> None:
+        self._over = True
+        self._release()
+        if self._reader and self._receiver:
+            self._reader.close()
+            self._receiver.closed(reason)
+        if not self.gone.done():
             self.gone.set_result(None)
 
     def _read(self) -> None:
@@ -107,10 +125,9 @@ class Stdio:
                 return  # the loop has closed
 
     def _handed(self, piece: bytes | None) -> None:
-        try:
-            self._take_in(piece)
-        finally:
-            self._room.release()
+        self._pieces.append(piece)
+        if not (self._reader and self._reader.busy):
+            self._take_in()
 
     def _write(self) -> None:
         while True:
@@ -213,8 +230,8 @@ def parse_opts(text: str | None) -> dict[str, Any]:
     except ValueError:
         opts = None  # said below, without the text: options may hold a key
     if not isinstance(opts, dict):
-        fix = 'set it to one, such as {"model":"m"}, or leave it unset'
-        raise BytebotError("invalid_params", f"BYTEBOT_OPTS is no JSON object: {fix}")
+        message = 'BYTEBOT_OPTS is no JSON object: set it to one, such as {"model":"m"}, or leave it unset'
+        raise BytebotError("invalid_params", message)
     return opts
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import base64
 import json
 import math
 from collections.abc import Callable, Mapping
@@ -15,6 +14,7 @@ from .connection import Connection
 from .errors import BytebotError, report
 from .schema import Schema, misfit, schema_of
 from .serve import call, failed_answer
+from .shorten import RESULT_BYTES, is_too_large, shorten, to_line
 from .threads import is_async
 
 _MAX_PROGRESS = 16 * 1024
@@ -86,7 +86,7 @@ class Tool:
                 raise BytebotError("invalid_params", f"the arguments are not valid: {wrong or 'input is no object'}")
             CURRENT_CALL.set(Call(key, str(request.get("scope")), stop))
             output = await call(self.run, copy_context(), **given)
-            content = _fit(to_blocks(output), connection.limits.line_bytes - _ENVELOPE)
+            content = await _fit(to_blocks(output), connection, str(request.get("scope")), stop)
             return {
                 "event_type": "bb_tool_call_result",
                 "call_id": key,
@@ -154,21 +154,19 @@ def progress_event(text: str, fraction: float | None) -> dict[str, Any] | None:
 
 
 def to_blocks(output: object) -> list[dict[str, Any]]:
-    """A text is text, bytes are a file, blocks are themselves, None is no content; anything else becomes JSON."""
+    """A text is text, bytes are a file, blocks are themselves (their `data` may be bytes), None is no content; anything
+    else becomes JSON.
+    """
     if output is None or output == "":
         return []
     if isinstance(output, str):
         return [{"type": "text", "text": output}]
     if isinstance(output, bytes | bytearray):
-        data = base64.b64encode(output).decode()
-        return [{"type": "file", "mime_type": "application/octet-stream", "data": data}]
+        return [{"type": "file", "mime_type": "application/octet-stream", "data": output}]
     if isinstance(output, Mapping) and _is_block(output):
         return [dict(output)]
     if isinstance(output, list) and output and all(isinstance(each, Mapping) and _is_block(each) for each in output):
-        return [
-            {**each, "data": base64.b64encode(each["data"]).decode()} if isinstance(each.get("data"), bytes) else each
-            for each in output
-        ]
+        return [dict(each) for each in output]
     try:
         return [{"type": "text", "text": json.dumps(output, ensure_ascii=False)}]
     except (TypeError, ValueError) as error:
@@ -180,31 +178,21 @@ def _is_block(block: Mapping[str, Any]) -> bool:
         case "text":
             return isinstance(block.get("text"), str)
         case "image" | "audio" | "file":
-            return isinstance(block.get("mime_type"), str) and isinstance(block.get("data"), str | bytes)
+            return isinstance(block.get("mime_type"), str) and isinstance(block.get("data"), str | bytes | bytearray)
         case "blob":
             return isinstance(block.get("ref"), str)
     return False
 
 
-def _fit(blocks: list[dict[str, Any]], room: int) -> list[dict[str, Any]]:
-    """A result that would not fit its line: its texts are cut at a character, and say so (TOL-10)."""
-    size = len(json.dumps(blocks, ensure_ascii=False).encode(errors="replace"))
-    if size <= room:
-        return blocks
-    fitting: list[dict[str, Any]] = []
-    left = room - 1024
-    for block in blocks:
-        text = block.get("text")
-        whole = len(json.dumps(block, ensure_ascii=False).encode(errors="replace"))
-        if whole <= left:
-            fitting.append(block)
-            left -= whole
-        elif isinstance(text, str):
-            # However it is written, a character takes six bytes at most, or twelve beyond the first plane.
-            shown = text[: max(0, left // 12)]
-            note = f"[cut here: {len(text.encode(errors='replace'))} bytes in all]"
-            return [*fitting, {"type": "text", "text": f"{shown}\n{note}"}]
-        else:
-            fitting.append({"type": "text", "text": f"[left out, as it is too large: {whole} bytes]"})
-            left -= 100
-    return fitting
+async def _fit(blocks: list[dict[str, Any]], connection: Connection, scope: str, stop: Stop) -> list[dict[str, Any]]:
+    """What of a result would not fit its line, or travels apart, goes ahead as blobs (TOL-10)."""
+
+    async def keep(data: bytes | bytearray, mime_type: str) -> dict[str, Any]:
+        kept = await connection.blobs.put(scope, data, mime_type=mime_type)
+        if stop.reason:
+            raise stop.reason
+        return kept
+
+    if not is_too_large(blocks, connection.limits.line_bytes - _ENVELOPE):
+        return [to_line(each) for each in blocks]
+    return await shorten(blocks, RESULT_BYTES, keep)

@@ -150,7 +150,7 @@ export class Attachments {
       primary: options.primary ?? !(kind === "infer" && this.hasPrimaryInfer),
       controller: options.controller ?? kind === "context",
       content: options.content ?? false,
-      askFirst: remote === true,
+      askFirst: options.askFirst ?? remote === true,
       principal: options.principal,
       vouches: options.vouches ?? (kind === "ui" && !publicOnly),
       ...(scopes ? { scopes } : {}),

@@ -1,13 +1,6 @@
 import { randomUUID } from "node:crypto";
-import {
-  Hub,
-  type BlobStream,
-  type Controller,
-  type HubOptions,
-  type InputRule,
-  type PutOptions,
-} from "../hub/index.ts";
-import { MemoryLog, openSqliteLog, type BlobStore, type EventLog } from "../log/index.ts";
+import { Hub, type BlobStream, type Controller, type PutOptions } from "../hub/index.ts";
+import { MemoryLog, openSqliteLog } from "../log/index.ts";
 import type { HttpServer, SocketServer } from "../transport/index.ts";
 import {
   BytebotError,
@@ -16,7 +9,6 @@ import {
   type BlobBlock,
   type Block,
   type ComponentInfo,
-  type ConversationInfo,
   type Event,
   type PolicyRule,
   type Token,
@@ -29,6 +21,14 @@ import {
 import { Attachments, type Attached } from "./attachments.ts";
 import { normalize, type AttachOptions, type Component } from "./component.ts";
 import { listenLocally } from "./local.ts";
+import { carry } from "./carry.ts";
+import type {
+  ByteBotOptions,
+  ConversationsOptions,
+  ConversationsPage,
+  DurableOptions,
+  SendOptions,
+} from "./options.ts";
 import { Owner } from "./owner.ts";
 import { Credentials, type Grant } from "./credentials.ts";
 import { DialIns } from "./dialins.ts";
@@ -39,78 +39,13 @@ import type { MintedToken } from "./tokens.ts";
 import { watch, type EventsOptions } from "./watch.ts";
 import { version } from "./version.ts";
 
-export interface ByteBotOptions {
-  ui?: Component;
-  context?: Component;
-  /** The folder that relative references start from; default: the working folder. */
-  base?: string;
-  name?: string;
-  /** Default: in memory; `ByteBot.open` keeps it in a file. */
-  log?: EventLog;
-  /** Content by reference. Default: in memory. */
-  blobs?: BlobStore;
-  /**
-   * How much each conversation's log keeps, in events and bytes; default: 5,000 and 8 MiB of the newest, at least.
-   * `scopes`: otherwise for these and what is below them.
-   */
-  retention?: HubOptions["retention"];
-  /** What becomes of turns that were cut off when the app ended: they go on (default), end, or wait for `resume`. */
-  recovery?: HubOptions["recovery"];
-  policy?: PolicyRule[];
-  /**
-   * What becomes of input that comes while a turn runs and names no `mode`, by scopes and what is below them; the last that
-   * matches counts. Default: "queue".
-   */
-  input?: readonly InputRule[];
-  /** Where the context is not there, go on with the plain transcript instead of ending the turn. */
-  contextFallback?: boolean;
-  /** Deadlines in milliseconds and counts; each has a default. */
-  limits?: HubOptions["limits"];
-  /** What one tenant may have at once; each has a default. */
-  quotas?: HubOptions["quotas"];
-  /**
-   * What tenants may use up of tokens, cost, turns and calls, `per` hour, day or month or since the log began, by patterns
-   * such as "u_*"; the last that matches counts, without one: no bound.
-   */
-  budgets?: HubOptions["budgets"];
-  /** For budgets of cost: prices of a million tokens, by patterns of models. */
-  prices?: HubOptions["prices"];
-  /** May a satellite with the owner's events attach this reference, which runs its code here? Default: no. */
-  mayAttach?: (ref: string) => boolean | Promise<boolean>;
-  /**
-   * The file in which tokens are kept that were made while the app runs (`mintToken`, `bytebot token`): their digests. Default:
-   * in memory, so that they end with the app; `ByteBot.open` keeps them beside the log.
-   */
-  tokens?: string;
-  /** A line for whoever runs the app: what a component printed, noise, a crash. Default: stderr. */
-  report?: (line: string) => void;
-}
-
-export interface DurableOptions extends Omit<ByteBotOptions, "log" | "blobs" | "tokens"> {
-  /** The path of its file, as in "bytebot.db". */
-  file: string;
-  /** "full" (default): acknowledged means on the disk. "normal": survives a kill of the process, not the loss of power. */
-  synchronous?: "full" | "normal";
-}
-
-export interface SendOptions {
-  id?: string;
-  mode?: "queue" | "steer" | "replace" | "refuse";
-  /** Who says it. */
-  principal?: string;
-  signal?: AbortSignal;
-}
-
-export interface ConversationsOptions {
-  scope?: string;
-  limit?: number;
-  before?: string;
-}
-
-export interface ConversationsPage {
-  conversations: ConversationInfo[];
-  more: boolean;
-}
+export type {
+  ByteBotOptions,
+  ConversationsOptions,
+  ConversationsPage,
+  DurableOptions,
+  SendOptions,
+} from "./options.ts";
 
 /** An app: a Hub and its satellites. */
 export class ByteBot {
@@ -297,6 +232,11 @@ export class ByteBot {
   /** A blob of the scope. Rejects with `not_found`. */
   async getBlob(scope: string, ref: string): Promise<BlobStream> {
     return this.hub.blobs.get(this.running().id, scope, ref);
+  }
+
+  /** Carries blobs for a program that owns this app, as `bb_blob` both ways. */
+  carryBlobs(answer: (event: Event) => void, pace: () => Promise<void>): (event: Event) => void {
+    return carry(this.running(), answer, pace);
   }
 
   /** Lets local programs of this user join over a Unix socket: `bytebot tail`, and other screens (`bytebot chat --join`). */

@@ -47,6 +47,8 @@ export interface AttachOptions {
   principal?: string | undefined;
   /** It serves several people, and says who they are; default: a ui that the app's code or config attaches. */
   vouches?: boolean | undefined;
+  /** Its tools ask before they run, until a policy says otherwise. Default: those of a component reached by URL. */
+  askFirst?: boolean | undefined;
 }
 
 /** `kind`: what it is attached as, where it does not say so itself. */

@@ -85,6 +85,8 @@ class Owned implements Receiver {
   private link: Link | undefined;
   private state: "new" | "synced" = "new";
   private open = 0;
+  /** Takes its blobs, once it has synced. */
+  private blobs: ((event: Event) => void) | undefined;
 
   constructor(hub: ByteBot) {
     this.hub = hub;
@@ -101,10 +103,13 @@ class Owned implements Receiver {
   event(event: Event): void {
     if (event.event_type === "bb_bye") return this.closed("its owner said goodbye");
     if (event.event_type === "bb_ping") return this.answer(event, { event_type: "bb_pong" });
-    if (["bb_ack", "bb_error", "bb_pong"].includes(event.event_type)) return;
+    if (["bb_ack", "bb_pong"].includes(event.event_type)) return;
     try {
       validate(event);
+      // Of what is told to it, that it gives up a blob concerns the Hub.
+      if (event.event_type === "bb_error") return this.blobs?.(event);
       if (this.state === "new") this.sync(event);
+      else if (event.event_type === "bb_blob") this.blobs?.(event);
       else void this.serves(event);
     } catch (error) {
       this.refuse(event, error);
@@ -136,6 +141,10 @@ class Owned implements Receiver {
       throw new BytebotError("forbidden", message);
     }
     this.state = "synced";
+    this.blobs = this.hub.carryBlobs(
+      (answer) => this.link?.send(answer),
+      async () => this.link?.drained(),
+    );
     this.link?.limit(wide);
     this.link?.send({
       event_type: "bb_sync_ack",
@@ -203,10 +212,23 @@ class Owned implements Receiver {
 function attach(hub: ByteBot, event: EventOf<"bb_attach">): Attached {
   const { ref, kind, opts, primary } = event;
   // What the app grants beyond the defaults; an owner says it as the app's own code would.
-  const { name, env, scopes, token, controller, content, principal, vouches } = event as Partial<
-    Record<"name" | "env" | "scopes" | "token" | "controller" | "content" | "principal" | "vouches", never>
+  const {
+    name,
+    env,
+    scopes,
+    token,
+    controller,
+    content,
+    principal,
+    vouches,
+    ask_first: askFirst,
+  } = event as Partial<
+    Record<
+      "name" | "env" | "scopes" | "token" | "controller" | "content" | "principal" | "vouches" | "ask_first",
+      never
+    >
   >;
   const component: Component = { ref, kind, opts, name, env, scopes, token };
   if (kind === "infer") return hub.attachInfer(component, { primary });
-  return hub.attach(component, { primary, controller, content, principal, vouches });
+  return hub.attach(component, { primary, controller, content, principal, vouches, askFirst });
 }

@@ -12,7 +12,10 @@ interface Waiting {
 /** The app's own connection: it speaks the wire like everybody else, as the owner. */
 export class Owner {
   private readonly waiting = new Map<string, readonly Waiting[]>();
+  private readonly relayed = new Map<string, (event: Event) => void>();
   private link!: Link;
+  /** How fast what it asked for may come: where it goes on to somebody else, as fast as that one takes it. */
+  pace: () => Promise<void> = () => Promise.resolve();
   /** Its connection at the Hub. */
   id = "";
 
@@ -47,7 +50,15 @@ export class Owner {
           primary: false,
           types: [],
         });
-        return pair.hub;
+        const { hub: end } = pair;
+        return {
+          name: end.name,
+          buffered: 0,
+          send: (event) => end.send(event),
+          drained: () => owner.pace(),
+          limit: (limits) => end.limit(limits),
+          close: (reason) => end.close(reason),
+        };
       },
       AbortSignal.timeout(ANSWER_MS),
     );
@@ -84,7 +95,19 @@ export class Owner {
     }
   }
 
+  /** Sends an event of an exchange that its `id` names, such as a blob's; all that answers it goes to `answer`. */
+  relay(event: Event, id: string, answer: (event: Event) => void): void {
+    this.relayed.set(id, answer);
+    this.link.send(event);
+  }
+
+  /** The exchange is over. */
+  endRelay(id: string): void {
+    this.relayed.delete(id);
+  }
+
   private receive(event: Event): void {
+    this.relayed.get(event["in_reply_to"] as string)?.(event);
     const waiting = this.waiting.get(event["in_reply_to"] as string) ?? [];
     if (event.event_type !== "bb_error") for (const { resolve } of waiting) resolve(event);
     else {

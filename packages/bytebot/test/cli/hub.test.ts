@@ -46,7 +46,7 @@ class OwnerProgram {
 }
 
 test(
-  "a program owns its Hub over stdio: it attaches, speaks, sees what happens, and nothing is left when it ends",
+  "a program owns its Hub over stdio: it attaches, speaks, sees what happens, and nothing is left when it ends (OWN-2, OWN-3)",
   { timeout },
   async (t) => {
     const cwd = await folder(t, appOf("tools", "context"));
@@ -78,7 +78,7 @@ test(
   },
 );
 
-test("a Hub that a program owns takes nobody else, and nothing before bb_sync", { timeout }, async (t) => {
+test("a Hub that a program owns takes nobody else, and nothing before bb_sync (OWN-1)", { timeout }, async (t) => {
   const owner = new OwnerProgram(t, await folder(t));
   owner.send({ event_type: "bb_components", id: "c_1" });
   assert.equal((await owner.next("bb_error"))["code"], "not_synced");
@@ -95,5 +95,38 @@ test("an owner that does not say bb_sync is told, and its Hub ends (CON-2)", { t
   const cwd = await folder(t);
   const owner = new OwnerProgram(t, cwd);
   assert.equal((await owner.next("bb_error"))["code"], "timeout");
+  assert.deepEqual(await owner.done, [0, null]);
+});
+
+test("an owner keeps blobs, names them in what it says, and reads them in parts (OWN-2)", { timeout }, async (t) => {
+  const owner = new OwnerProgram(t, await folder(t));
+  owner.send({ ...SYNC, types: [] });
+  await owner.next("bb_sync_ack");
+  const scope = "u_7f3a";
+  const bytes = Buffer.alloc(500_000, "hello world, ");
+  owner.send({ event_type: "bb_blob", id: "b_1", scope, part: 1, last: true, data: "" });
+  for (const [part, last] of [
+    [0, false],
+    [1, true],
+  ] as const) {
+    const data = bytes.subarray(part * 300_000, (part + 1) * 300_000).toString("base64");
+    owner.send({ event_type: "bb_blob", id: "b_2", scope, part, last, data });
+  }
+  const kept = await owner.next("bb_blob");
+  assert.deepEqual([kept["in_reply_to"], kept["size"]], ["b_2", bytes.length]);
+  const block = { type: "blob", ref: kept["ref"], mime_type: "text/plain", size: 1 };
+  owner.send({ event_type: "user_event", id: "u_1", type: "message", scope: "u_9", content: [block] });
+  assert.equal((await owner.next("bb_error"))["code"], "not_found", "a hash alone gets nothing");
+  owner.send({ event_type: "user_event", id: "u_2", type: "message", scope, content: [block] });
+  assert.equal((await owner.next("bb_ack"))["fate"], "started");
+  owner.send({ event_type: "bb_blob", id: "b_3", scope, ref: kept["ref"] });
+  const parts: Event[] = [];
+  do parts.push(await owner.next("bb_blob"));
+  while (parts.at(-1)!["last"] !== true);
+  const got = parts.map(({ data }) => Buffer.from(data as string, "base64"));
+  assert.ok(parts.length > 1 && Buffer.concat(got).equals(bytes));
+  owner.send({ event_type: "bb_blob", scope, ref: kept["ref"] });
+  assert.match(String((await owner.next("bb_error"))["message"]), /does not name its blob/);
+  owner.end();
   assert.deepEqual(await owner.done, [0, null]);
 });

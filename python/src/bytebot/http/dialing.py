@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import io
 import json
 import os
 import random
@@ -15,6 +16,7 @@ from ..ambient import Main, Run, run_main
 from ..codec import Event
 from ..errors import BytebotError, report
 from ..link import HIGH_WATER, LineReader, Receiver
+from .blobs import BlobPaths
 from .headers import BATCH, CONNECTION, MAX_UNSENT, NDJSON, RECEIVED, RETURN_S, SILENT_S, SSE, is_lines, refusal
 
 _FIRST_WAIT_S, _LAST_WAIT_S = 0.1, 10.0
@@ -43,8 +45,13 @@ class DialedLink:
         self._over = False
         self._tasks: set[asyncio.Task[Any]] = set()
         self._posting: asyncio.Task[Any] | None = None
+        self._listening: asyncio.Task[Any] | None = None
         self._closing: asyncio.Task[None] | None = None
-        self._reader = LineReader(_Counted(self))
+        self._reader = LineReader(
+            _Counted(self), given_up=lambda reason: self._lose(BytebotError("unavailable", reason))
+        )
+        #: Blobs go and come by a path of their own.
+        self.whole = BlobPaths(session, url, self._ours)
         #: Why the connection ended by itself; None while it is there, or where `close` ended it.
         self.lost: BytebotError | None = None
         self.synced = False
@@ -75,7 +82,6 @@ class DialedLink:
     async def _finish(self, reason: str) -> None:
         if self._posting and not self.lost:
             await self._flushed()
-        self._over = True
         if self._connection:
             try:
                 deadline = aiohttp.ClientTimeout(total=_FLUSH_S)
@@ -85,6 +91,11 @@ class DialedLink:
                     pass
             except (aiohttp.ClientError, TimeoutError, OSError):
                 pass  # it learns so when nobody returns
+            else:
+                # What it says to the last lines is still heard.
+                if self._listening and not self.lost:
+                    await asyncio.wait([self._listening], timeout=_FLUSH_S)
+        self._over = True
         for task in self._tasks:
             if task is not asyncio.current_task():
                 task.cancel()
@@ -98,7 +109,7 @@ class DialedLink:
             await asyncio.wait([self._posting], timeout=_FLUSH_S)
 
     def _lose(self, error: BytebotError) -> None:
-        if self._over or self.lost:
+        if self._over or self._closing:
             return
         self.lost = error
         self._closing = self._closing or self._loop.create_task(self._finish(error.message))
@@ -137,6 +148,7 @@ class DialedLink:
         reader = LineReader(_Answered(self))
         reader.push(answers)
         reader.end()
+        await reader.settled()
 
     async def _deliver(self, body: bytes, number: int) -> bytes:
         first = self._connection is None
@@ -145,7 +157,11 @@ class DialedLink:
             headers |= {**self._ours(), BATCH: str(number)}
         url = f"{self._url}inbox"
         async with self._session.post(
-            url, data=body, headers=headers, allow_redirects=False, timeout=aiohttp.ClientTimeout(total=SILENT_S)
+            url,
+            data=io.BytesIO(body),
+            headers=headers,
+            allow_redirects=False,
+            timeout=aiohttp.ClientTimeout(total=SILENT_S),
         ) as response:
             text = await _read(response, _MAX_ANSWERS)
             if response.status != 200:
@@ -156,7 +172,7 @@ class DialedLink:
                     message = f"{url} answered with no header {CONNECTION}: is the URL right?"
                     raise BytebotError("unavailable", message)
                 self._connection = minted
-                self._start(self._listen())
+                self._listening = self._start(self._listen())
             return text
 
     def _ours(self) -> dict[str, str]:
@@ -168,7 +184,7 @@ class DialedLink:
         """Reads the stream, and comes back to it when it breaks, until the other side does not know the connection."""
         wait = 0.0
         try:
-            while not self._over:
+            while not self._over and not self._closing:
                 since = self._loop.time()
                 response = await self._again("stream", self._get)
                 try:
@@ -177,6 +193,8 @@ class DialedLink:
                     self._reader.cut()
                 finally:
                     response.close()
+                # What came is counted before it is said how much did.
+                await self._reader.settled()
                 wait = 0.0 if self._loop.time() - since > _STREAM_S else min(2 * wait + 0.01, 2.0)
                 await asyncio.sleep(wait * random.uniform(0.8, 1))
         except BytebotError as error:
@@ -205,6 +223,7 @@ class DialedLink:
         try:
             async for piece in response.content.iter_any():
                 into(piece)
+                await self._reader.settled()
         except aiohttp.ClientError:
             # What had come before it broke did arrive, and is still there.
             response.content.set_exception(None)  # type: ignore[arg-type]

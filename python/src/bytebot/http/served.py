@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator, Callable, Mapping
 from typing import Any
 
 from ..codec import Event, encode
-from ..errors import BytebotError
+from ..errors import BytebotError, as_error
 from ..link import HIGH_WATER, LineReader, Receiver
 from ..names import ack_name_of, name_of
 from .headers import HEARTBEAT_S, MAX_LINES, MAX_POSTS, MAX_UNSENT, RETURN_S, error_line
@@ -15,6 +15,9 @@ from .held import Entry, Held
 
 #: What a peer may still take of the last lines, and answer to them, when the link closes.
 _FLUSH_S = 1.0
+
+#: For most lines: what has no name.
+_ACK = b'{"event_type":"bb_ack"}\n'
 
 ENDED = BytebotError("not_found", "the connection has ended: begin a new one with bb_sync")
 
@@ -42,7 +45,7 @@ class ServedLink:
         self._answers: list[bytes] = []
         self._skip = 0
         self._said: bytes | None = None
-        self._reader = LineReader(self)
+        self._reader = LineReader(self, given_up=self.end)
         self._away: asyncio.TimerHandle | None = None
         self._await_return()
 
@@ -199,6 +202,7 @@ class ServedLink:
             raise BytebotError("conflict", message)
         if self._over:
             return 404, error_line(ENDED)
+        await self._reader.settled()
         if number is None or number > self._batch:
             self._answers = []
         # What of a request came before its socket broke counts, and its repetition goes on after it.
@@ -208,11 +212,13 @@ class ServedLink:
             async for piece in pieces:
                 if len(self._answers) <= MAX_LINES:
                     self._reader.push(piece)
+                    await self._reader.settled()
         except BaseException:
             self._reader.cut()
             raise
         if len(self._answers) <= MAX_LINES:
             self._reader.end()
+            await self._reader.settled()
         self._reader.cut()
         body = b"".join(self._answers[:MAX_LINES])
         if self._over:
@@ -225,16 +231,18 @@ class ServedLink:
         if self._skips():
             return
         name = name_of(event)
-        said: dict[str, Any] = (
-            {"event_type": "bb_ack"} if name is None else {"event_type": "bb_ack", "in_reply_to": name}
-        )
+        answer = _ACK if name is None else encode({"event_type": "bb_ack", "in_reply_to": name})
         if event["event_type"] == "bb_ack" and isinstance(event.get("in_reply_to"), str):
             self._held.acknowledge(event["in_reply_to"])
-        self._answers.append(encode(said))
+        self._answers.append(answer)
         if not self._receiver:
             self._early.append(event)
         elif not self._over:
-            self._receiver.event(event)
+            try:
+                self._receiver.event(event)
+            except Exception as error:
+                # It came, and was acknowledged: what failed is this side's affair.
+                self._receiver.fault(as_error(error))
 
     def fault(self, error: BytebotError) -> None:
         if self._skips():

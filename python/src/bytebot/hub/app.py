@@ -3,20 +3,26 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import os
 from collections.abc import AsyncIterator, Mapping, Sequence
 from typing import Any
 
+from ..ambient import Main
 from ..codec import Event
-from ..connection import Connection, new_id
+from ..connection import Connection
 from ..errors import BytebotError
 from ..link import Link, Receiver
+from ..names import new_id
 from ..scope import encloses, resolve_scope
+from ..transfers import Blob, BlobReading, BlobSource
 from .child import HubChild
+from .inprocess import InProcess
 from .program import command
 
-#: A URL, a path relative to `base`, a package; or `{"ref": …, "opts": {…}}`, with `name`, `env`, `scopes`, `token`.
-Component = str | Mapping[str, Any]
+#: A URL, a path relative to `base`, a package; `{"ref": …, "opts": {…}}`, with `name`, `env`, `scopes`, `token`; or a
+#: `main` of this program, alone or as `{"main": …, "name": …}`.
+Component = str | Main | Mapping[str, Any]
 
 #: A component may take 30 s until it is ready, and a moment more until it is said.
 _READY_S = 40.0
@@ -47,6 +53,7 @@ class ByteBot:
         self._child: HubChild | None = None
         self._watchers: set[_Watcher] = set()
         self._attaching: set[asyncio.Task[str]] = set()
+        self._inprocess: set[InProcess] = set()
         self._ended = False
         if context is not None:
             self._waiting.append(_to_attach(context, kind="context", primary=True, controller=True))
@@ -127,6 +134,30 @@ class ByteBot:
         call = {"event_type": "bb_tool_call_request", "scope": resolve_scope(scope), "name": name, "input": dict(input)}
         return await self._running().request(call, timeout=None)
 
+    async def put_blob(
+        self,
+        scope: str | None,
+        source: BlobSource,
+        *,
+        mime_type: str | None = None,
+        name: str | None = None,
+        size: int | None = None,
+    ) -> dict[str, Any]:
+        """Keeps bytes as a blob of the scope; the block it returns may stand in `send`, whose content is then a list.
+
+        Raises BytebotError `too_large` or `overloaded` where they are too many.
+        """
+        blobs = self._running().blobs
+        return await blobs.put(resolve_scope(scope), source, mime_type=mime_type, name=name, size=size)
+
+    async def get_blob(self, scope: str | None, ref: str) -> Blob:
+        """All bytes of a blob of the scope. Raises BytebotError `not_found`."""
+        return await (await self.read_blob(scope, ref)).read()
+
+    async def read_blob(self, scope: str | None, ref: str) -> BlobReading:
+        """The same as it comes."""
+        return await self._running().blobs.read(resolve_scope(scope), ref)
+
     async def events(self, scope: str = "*", types: Sequence[str] | None = None) -> AsyncIterator[Event]:
         """Everything that happens in a scope and below it ("*": everywhere) from the first step on, once each.
 
@@ -152,6 +183,8 @@ class ByteBot:
         self._end_watchers()
         if self._attaching:
             await asyncio.wait(self._attaching)
+        # The Hub has said goodbye to them by now.
+        await asyncio.gather(*(each.close() for each in self._inprocess))
 
     async def __aenter__(self) -> ByteBot:
         if not self._connection:
@@ -190,7 +223,26 @@ class ByteBot:
         return task
 
     async def _send_attach(self, event: dict[str, Any]) -> str:
+        if "main" in event:
+            return await self._attach_main(**event)
         return str((await self._asked(event, _READY_S))["component_id"])
+
+    async def _attach_main(self, main: Main, opts: Mapping[str, Any] | None = None, **event: Any) -> str:
+        async def ended() -> None:
+            self._inprocess.discard(its)
+            with contextlib.suppress(BytebotError):
+                await self.detach(await attached)
+
+        its = InProcess(main, opts or {}, ended)
+        self._inprocess.add(its)
+        name = event.pop("name", None) or getattr(main, "__name__", "main")
+        named = {"name": event.get("kind", "inproc") if name in ("main", "<lambda>") else name}
+        attached = asyncio.ensure_future(self._send_attach({**event, **named, **await its.serve()}))
+        try:
+            return await attached
+        except BytebotError as error:
+            await its.close()
+            raise (its.failed.result() if its.failed.done() else error) from None
 
     async def _asked(self, event: Mapping[str, Any], timeout: float = 30.0) -> Event:
         answer = await self._running().request(event, timeout)
@@ -241,13 +293,19 @@ class _Watcher:
         while event := await self._queue.get():
             yield event
             if self._behind:
-                message = f'events("{self._scope}") fell {_MAX_WAITING} events behind: read faster, or narrow it'
+                fix = "read faster, or narrow it by scope and types"
+                message = f'events("{self._scope}") fell {_MAX_WAITING} events behind: {fix}'
                 raise BytebotError("overloaded", message)
 
 
 def _to_attach(component: Component, **granted: Any) -> dict[str, Any]:
-    described = {"ref": component} if isinstance(component, str) else dict(component)
-    if not isinstance(described.get("ref"), str):
-        raise BytebotError("invalid_params", 'a component is a reference, or {"ref": …, "opts": {…}}')
+    if isinstance(component, str):
+        described: dict[str, Any] = {"ref": component}
+    else:
+        described = {"main": component} if callable(component) else dict(component)
+    if not isinstance(described.get("ref"), str) and not callable(described.get("main")):
+        raise BytebotError(
+            "invalid_params", 'a component is a reference, {"ref": …, "opts": {…}}, or a main of this program'
+        )
     fields = {**granted, **described}
     return {"event_type": "bb_attach", **{key: value for key, value in fields.items() if value is not None}}

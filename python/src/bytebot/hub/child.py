@@ -74,11 +74,13 @@ class HubChild:
         self._receiver.closed(reason)
 
     async def _read(self) -> None:
-        reader = LineReader(self._receiver, OWNER)
+        reader = LineReader(self._receiver, OWNER, given_up=self._give_up)
         stdout = self._process.stdout
         while stdout and (piece := await stdout.read(_PIECE)):
             reader.push(piece)
+            await reader.settled()
         reader.end()
+        await reader.settled()
         if self._over:
             return
         self._over = True
@@ -86,6 +88,10 @@ class HubChild:
         await asyncio.wait(self._tasks[1:], timeout=_GRACE_S)
         why = f": {self._said[-1]}" if self._said else ""
         self._receiver.closed(f"the Hub's process ended with exit code {code}{why}")
+
+    def _give_up(self, reason: str) -> None:
+        self._over = True
+        self._ending = self._ending or asyncio.get_running_loop().create_task(self._end(reason))
 
     async def _errors(self) -> None:
         """What components print, and how they fare, is for whoever runs this program."""
