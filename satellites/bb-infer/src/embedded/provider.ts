@@ -11,7 +11,7 @@ import type { InferContext, Provider } from "../provider.ts";
 import { Queue } from "../queue.ts";
 import { base } from "./base.ts";
 import { embeddedClaims } from "./claims.ts";
-import { argumentsOf, oneOf } from "./grammar.ts";
+import { argumentsOf, grammarOf, oneOf, type Shape } from "./grammar.ts";
 import { instruct } from "./instruct.ts";
 import { isResult } from "./messages.ts";
 import { Model, type Completed, type Completion } from "./model.ts";
@@ -132,6 +132,8 @@ class Embedded implements Provider {
   }
 
   private async answer(round: Round): Promise<boolean> {
+    const { shape } = round.params;
+    if (shape) return this.shaped(round, shape);
     const { prompt, stops, copies } = this.prompts.answer(asked(round.request, []), this.room(round));
     const { finished } = await this.complete(round, prompt, {
       lane: "answer",
@@ -139,6 +141,21 @@ class Embedded implements Provider {
       stops: [...stops, ...round.params.stop],
       maxTokens: copies ? Math.min(MAX_COPIED, round.params.maxTokens) : round.params.maxTokens,
       onText: trimmed((text) => round.reply.text(text)),
+    });
+    return finished;
+  }
+
+  /** The grammar's text as it is: white space may be a part of it. */
+  private async shaped(round: Round, shape: Shape): Promise<boolean> {
+    const grammar = await grammarOf(this.model.llama, shape);
+    const schema = "schema" in shape ? shape.schema : undefined;
+    const { prompt, stops } = this.prompts.shaped(asked(round.request, []), this.room(round), schema);
+    const { finished } = await this.complete(round, prompt, {
+      lane: "answer",
+      stops: [...stops, ...round.params.stop],
+      grammar,
+      maxTokens: round.params.maxTokens,
+      onText: (text) => round.reply.text(text),
     });
     return finished;
   }
