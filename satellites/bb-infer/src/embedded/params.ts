@@ -14,7 +14,7 @@ export interface EmbeddedParams {
   sampling: Sampling;
 }
 
-/** Throws `invalid_params`, naming the parameter, its value and the range. What is not listed is ignored. */
+/** Throws `invalid_params`, naming the parameter, its value and the range. What is not listed is ignored: thoughts, say, which it has none of. */
 export function toParams(params: Record<string, unknown>): EmbeddedParams {
   const number = (name: string, low: number, high: number) => {
     const value = params[name];

@@ -7,6 +7,7 @@ import {
   type Usage,
 } from "bytebot/sdk";
 import { resolveChatWrapper, type LlamaText } from "node-llama-cpp";
+import type { Options } from "../options.ts";
 import type { InferContext, Provider } from "../provider.ts";
 import { Queue } from "../queue.ts";
 import { base } from "./base.ts";
@@ -26,18 +27,20 @@ const MAX_COPIED = 128;
 export interface EmbeddedOptions {
   /** Path of the GGUF file. */
   file: string;
-  /** Defaults for every request: max_tokens, temperature, top_p, top_k, seed, repeat_penalty, stop; context_size, in tokens. */
+  /** Defaults for every request, as in `params.ts`; context_size, in tokens, is set when the model is loaded. */
   params?: Record<string, unknown> | undefined;
+  /** How calls are made; absent: by grammar, as native ones. */
+  tools?: Options["tools"];
   signal: AbortSignal;
 }
 
 /** Loads the file and answers from it, one request at a time. Rejects as `Model.load`, and `invalid_params`. */
-export async function openEmbedded({ file, params = {}, signal }: EmbeddedOptions): Promise<Provider> {
+export async function openEmbedded({ file, params = {}, tools, signal }: EmbeddedOptions): Promise<Provider> {
   const defaults = toParams(params);
   const model = await Model.load(file, defaults.contextSize, signal);
   // Without a template in the file the library would guess one from its name, and a base model knows none.
   const prompts = model.instruct ? instruct(resolveChatWrapper(model.model, { warningLogs: false })) : base;
-  return new Embedded(model, prompts, params);
+  return new Embedded(model, prompts, { params, tools });
 }
 
 /** What one request writes to and counts. */
@@ -62,11 +65,11 @@ class Embedded implements Provider {
   private readonly queue = new Queue(MAX_WAITING, full);
   private readonly closing = new AbortController();
 
-  constructor(model: Model, prompts: Prompts, defaults: Record<string, unknown>) {
+  constructor(model: Model, prompts: Prompts, options: { params: Record<string, unknown>; tools: Options["tools"] }) {
     this.model = model;
     this.prompts = prompts;
-    this.defaults = defaults;
-    this.capabilities = embeddedClaims(model.name, defaults);
+    this.defaults = options.params;
+    this.capabilities = embeddedClaims(model.name, options);
     this.label = `${model.name} (${model.instruct ? "instruct" : "base"} model, in this process)`;
   }
 
