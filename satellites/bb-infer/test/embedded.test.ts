@@ -225,13 +225,14 @@ test("what it has no use for is ignored: thoughts, penalties that a grammar make
   assert.match((await infer({ messages: [said("Hello!")], params })).reply.said, /\w/);
 });
 
-test("it announces calls by grammar, JSON answers and its window, and no media and no thoughts", () => {
+test("it announces calls by grammar, JSON answers, what it keeps of a prompt, its window, no media and no thoughts", () => {
   assert.deepEqual(model.capabilities, {
     api_shape: "anthropic",
     model: "gemma-3-270m-q4_k_m.gguf",
     tools: { native: {} },
     structured_output: {},
     media: [],
+    prompt_cache: {},
     context_tokens: 1024,
   });
 });
