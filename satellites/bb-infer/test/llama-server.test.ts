@@ -146,6 +146,13 @@ suite("against a real llama-server", { skip }, () => {
     await assert.rejects(responses, { code: "unavailable", message: /no reply in this provider's format/ });
   });
 
+  test("a parameter of the server's own goes along as it is: a grammar, which the answer follows", async () => {
+    const params = { grammar: 'root ::= "<" [a-z]{1,8} ">"' };
+    const { reply, end } = await infer({ given: { messages: [said("Hello")], params } });
+    assert.match(reply.said, /^<[a-z]{1,8}>$/);
+    assert.equal(end.stop_reason, "end_turn");
+  });
+
   test("its model is found by asking it, where none is named", async () => {
     const choice = await choose({ base_url: server.baseUrl, api_key_env: "KEY" }, { env: { KEY: key }, signal });
     assert.deepEqual([choice.provider, choice.why], ["openai-compatible", "opts.base_url is set"]);
