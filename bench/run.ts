@@ -5,8 +5,10 @@ import { parseArgs } from "node:util";
 import { durable } from "./durable.ts";
 import { durableFirst, durableTool, durableToolNormal } from "./durable-turn.ts";
 import { first } from "./first.ts";
+import { embedded } from "./embedded.ts";
 import { idle } from "./idle.ts";
 import { idleLog } from "./idle-log.ts";
+import { inferChat, inferMessages } from "./infer.ts";
 import { inproc } from "./inproc.ts";
 import { length } from "./length.ts";
 import { many, manyDurable } from "./many.ts";
@@ -50,6 +52,9 @@ const MEASURES: Record<string, Measure> = {
   questions,
   queue,
   policy,
+  "infer-chat": inferChat,
+  "infer-messages": inferMessages,
+  embedded,
 };
 const DEADLINE_MS = 60_000; // one run of one contender; minutes above what a slow machine needs
 
