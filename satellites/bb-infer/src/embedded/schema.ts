@@ -1,6 +1,6 @@
 type Json = Record<string, unknown>;
 
-/** Characters and steps; the schemas that people write take some thousands. */
+/** Characters and steps: some hundred properties. What a longer grammar costs at each token grows faster than it does. */
 const MAX_WORK = 32 * 1024;
 const MAX_DEPTH = 64;
 /** llama.cpp unrolls counts: of a larger one only "any number" is kept. */
