@@ -68,10 +68,10 @@ async function ours(): Promise<{ ask: Ask; close(): Promise<void> }> {
   return { ask, close: () => provider.close() };
 }
 
-const { ask, close } = await (process.argv[2] === ("direct" satisfies Way) ? direct() : ours());
-await ask("Hello!");
-const { first, end, read, written } = await ask(question("the sea"));
+const model = await (process.argv[2] === ("direct" satisfies Way) ? direct() : ours());
+await model.ask("Hello!");
+const { first, end, read, written } = await model.ask(question("the sea"));
 if (written < params.max_tokens / 2) throw new Error(`the reply was over after ${written} tokens: nothing to measure`);
 const figure: Figure = { read_per_s: (read / first) * 1e3, written_per_s: ((written - 1) / (end - first)) * 1e3 };
 process.stdout.write(JSON.stringify(figure) + "\n");
-await close();
+await model.close();

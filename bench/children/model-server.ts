@@ -8,7 +8,7 @@ import { listen } from "./serving.ts";
 interface Playing {
   begin: string;
   chunk: string;
-  end(chunks: number): string;
+  end: (chunks: number) => string;
 }
 
 const data = (value: object) => `data: ${JSON.stringify(value)}\n\n`;
