@@ -2,7 +2,9 @@ import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import type { BytebotError, ModelTool } from "bytebot/sdk";
 import { tools } from "../bench/questions.ts";
+import { choose } from "../src/choose.ts";
 import { openEmbedded } from "../src/embedded/provider.ts";
+import { claims } from "../src/open.ts";
 import type { Provider } from "../src/provider.ts";
 import { prepareWeights } from "../src/weights/index.ts";
 import { Collected, request, said } from "./collected.ts";
@@ -235,6 +237,14 @@ test("it announces calls by grammar, JSON answers, what it keeps of a prompt, it
     prompt_cache: {},
     context_tokens: 1024,
   });
+});
+
+test("before it is loaded it announces the same, calls as text where the app says so, and no more than it was trained on", async () => {
+  const before = await claims(await choose({ provider: "embedded", params: { context_size: 1024 } }), signal);
+  assert.deepEqual(before.capabilities, model.capabilities);
+  const tools = { xml: { dialect: "qwen" } };
+  const other = await claims(await choose({ provider: "embedded", tools, params: { context_size: 100_000 } }), signal);
+  assert.deepEqual([other.capabilities["tools"], other.capabilities["context_tokens"]], [tools, 32_768]);
 });
 
 test("what cannot be served is refused: another model, a tool that is not offered, a parameter out of range", async () => {

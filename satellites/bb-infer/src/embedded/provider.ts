@@ -69,7 +69,7 @@ class Embedded implements Provider {
     this.model = model;
     this.prompts = prompts;
     this.defaults = options.params;
-    this.capabilities = embeddedClaims(model.name, options);
+    this.capabilities = { ...embeddedClaims(model.name, options), context_tokens: model.contextSize };
     this.label = `${model.name} (${model.instruct ? "instruct" : "base"} model, in this process)`;
   }
 
