@@ -30,9 +30,12 @@ test("bytebot chat answers with the embedded model, which calls a tool on the wa
 
 suite("bytebot chat answers with a llama-server", { skip }, () => {
   let server: LlamaServer;
-  before(async () => (server = await LlamaServer.start(await prepareWeights({ signal }), signal)), {
-    timeout: 300_000,
-  });
+  before(
+    async () => (server = await LlamaServer.start(await prepareWeights({ signal }), signal, { template: "turns" })),
+    {
+      timeout: 300_000,
+    },
+  );
   after(() => server?.[Symbol.asyncDispose]());
 
   for (const provider of ["openai-compatible", "llama-server", "anthropic"]) {

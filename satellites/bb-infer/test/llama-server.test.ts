@@ -50,9 +50,13 @@ const city = {
 };
 
 suite("against a real llama-server", { skip }, () => {
-  before(async () => (server = await LlamaServer.start(await prepareWeights({ signal }), signal, key)), {
-    timeout: 300_000,
-  });
+  before(
+    async () =>
+      (server = await LlamaServer.start(await prepareWeights({ signal }), signal, { key, template: "turns" })),
+    {
+      timeout: 300_000,
+    },
+  );
   after(() => server?.[Symbol.asyncDispose]());
 
   for (const provider of ["openai-compatible", "anthropic"]) {

@@ -24,8 +24,12 @@ export class LlamaServer implements AsyncDisposable {
     this.key = key;
   }
 
-  /** With `key` it answers to nobody else. Rejects with what pip or the server said. */
-  static async start(weights: string, signal: AbortSignal, key = ""): Promise<LlamaServer> {
+  /** With `key` it answers to nobody else; the template is one of `fixture/`. Rejects with what pip or the server said. */
+  static async start(
+    weights: string,
+    signal: AbortSignal,
+    { key = "", template = "chat" }: { key?: string; template?: "chat" | "turns" } = {},
+  ): Promise<LlamaServer> {
     const python = (await findPython(signal)) as [string, ...string[]];
     const folder = join(modelsFolder(), "..", "test", PACKAGE);
     await needFolder(join(folder, ".."));
@@ -37,7 +41,7 @@ export class LlamaServer implements AsyncDisposable {
     });
     const file = (name: string) => fileURLToPath(new URL(`fixture/${name}`, import.meta.url));
     const [program, ...args] = python;
-    const child = spawn(program, [...args, file("server.py"), folder, weights, file("chat.jinja"), key], {
+    const child = spawn(program, [...args, file("server.py"), folder, weights, file(`${template}.jinja`), key], {
       stdio: ["pipe", "pipe", "pipe"],
     });
     let log = "";

@@ -51,9 +51,12 @@ async function turn(t: TestContext, opts: Record<string, unknown>) {
 
 suite("calls as text that a model really writes", { skip }, () => {
   let server: LlamaServer;
-  before(async () => (server = await LlamaServer.start(await prepareWeights({ signal }), signal)), {
-    timeout: 300_000,
-  });
+  before(
+    async () => (server = await LlamaServer.start(await prepareWeights({ signal }), signal, { template: "turns" })),
+    {
+      timeout: 300_000,
+    },
+  );
   after(() => server?.[Symbol.asyncDispose]());
 
   for (const [provider, ...dialects] of [
