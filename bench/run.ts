@@ -6,8 +6,10 @@ import { durable } from "./durable.ts";
 import { durableFirst, durableTool, durableToolNormal } from "./durable-turn.ts";
 import { fair } from "./fair.ts";
 import { first } from "./first.ts";
+import { embedded } from "./embedded.ts";
 import { idle } from "./idle.ts";
 import { idleLog } from "./idle-log.ts";
+import { inferChat, inferMessages } from "./infer.ts";
 import { inproc } from "./inproc.ts";
 import { length } from "./length.ts";
 import { many, manyDurable } from "./many.ts";
@@ -55,6 +57,9 @@ const MEASURES: Record<string, Measure> = {
   fair,
   "python-tool": pythonTool,
   "python-chunks": pythonChunks,
+  "infer-chat": inferChat,
+  "infer-messages": inferMessages,
+  embedded,
 };
 const DEADLINE_MS = 60_000; // one run of one contender; minutes above what a slow machine needs
 

@@ -57,7 +57,8 @@ async function openModel(one: Of<"embedded">, { prices, budget }: Options, optio
   const file = await prepareWeights({ model: one.model, signal: options.signal, onProgress: options.onProgress });
   // Where a server answers, llama.cpp is not loaded.
   const { openEmbedded } = await import("./embedded/provider.ts");
-  const provider = await openEmbedded({ file, params: one.options.params, signal: options.signal });
+  const { params, tools } = one.options;
+  const provider = await openEmbedded({ file, params, tools, signal: options.signal });
   mustKnow(costs, basename(file), budget);
   return priced(provider, basename(file), costs);
 }
@@ -88,6 +89,6 @@ function mustKnow(costs: Costs, model: string, budget: Options["budget"]): void 
 /** What a choice will announce, before it is opened: the handshake does not wait for a download. */
 export async function claims(choice: Choice, signal: AbortSignal): Promise<Claimed> {
   if (choice.kind === "remote") return claimsOf({ ...choice.options, ...choice }, signal);
-  const { capabilities, params = {} } = choice.options;
-  return { capabilities: withOwn(capabilities, embeddedClaims(choice.model, params)), media: undefined };
+  const { capabilities } = choice.options;
+  return { capabilities: withOwn(capabilities, embeddedClaims(choice.model, choice.options)), media: undefined };
 }

@@ -2,7 +2,9 @@ import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import type { BytebotError, ModelTool } from "bytebot/sdk";
 import { tools } from "../bench/questions.ts";
+import { choose } from "../src/choose.ts";
 import { openEmbedded } from "../src/embedded/provider.ts";
+import { claims } from "../src/open.ts";
 import type { Provider } from "../src/provider.ts";
 import { prepareWeights } from "../src/weights/index.ts";
 import { Collected, request, said } from "./collected.ts";
@@ -167,17 +169,99 @@ test("old exchanges make room for the last; a message that alone is too long is 
   });
 });
 
+test("an answer has the shape of a JSON Schema, streams, and ends where it is whole", async () => {
+  const response_schema = {
+    type: "object",
+    properties: {
+      name: { type: "string" },
+      age: { type: "integer" },
+      pets: { type: "array", items: { enum: ["cat", "dog"] }, maxItems: 2 },
+    },
+    required: ["name", "age", "pets"],
+  };
+  const { reply, end } = await infer({
+    messages: [said("Ann is 34 years old and lives in Oslo with a cat.")],
+    params: { response_schema, max_tokens: 120 },
+  });
+  const { name, age, pets, ...rest } = JSON.parse(reply.said) as { name: string; age: number; pets: string[] };
+  assert.deepEqual([typeof name, Number.isInteger(age), rest], ["string", true, {}]);
+  assert.ok(pets.every((pet) => ["cat", "dog"].includes(pet)));
+  assert.equal(end.stop_reason, "end_turn");
+  assert.ok(reply.deltas.length > 5);
+});
+
+test("beside tools the shape is that of the answer: a call comes as a call, and what follows its result as JSON", async () => {
+  const params = {
+    response_schema: { type: "object", properties: { answer: { type: "integer" } }, required: ["answer"] },
+  };
+  const call = await infer({ messages: [said("What is 6 times 7?")], tools, tool_choice: { type: "any" }, params });
+  assert.deepEqual(
+    call.reply.blocks.map(({ type }) => type),
+    ["tool_use"],
+  );
+  const messages = [said("What is 6 times 7?"), ...used("calculate", { expression: "6 * 7" }, "42")];
+  const { reply } = await infer({ messages, tools, params });
+  assert.equal(typeof (JSON.parse(reply.said) as { answer: number }).answer, "number");
+});
+
+test("an answer follows a grammar of one's own, white space and all", async () => {
+  const { reply, end } = await infer({
+    messages: [said("Hello!")],
+    params: { grammar: 'root ::= "  <a>\\n" [a-z]{1,8} "\\n</a>  "' },
+  });
+  assert.match(reply.said, /^ {2}<a>\n[a-z]{1,8}\n<\/a> {2}$/);
+  assert.equal(end.stop_reason, "end_turn");
+});
+
+test("an answer that fills its tokens before its shape is whole says so", async () => {
+  const { reply, end } = await infer({
+    messages: [said("Hello!")],
+    params: { response_schema: { type: "array", items: { type: "integer" }, minItems: 100 }, max_tokens: 6 },
+  });
+  assert.equal(end.stop_reason, "max_tokens");
+  assert.match(reply.said, /^\[/);
+});
+
+test("what it has no use for is ignored: thoughts, penalties that a grammar makes idle", async () => {
+  const params = { reasoning: "high", presence_penalty: 0.5, frequency_penalty: 0.5, max_tokens: 4 };
+  assert.match((await infer({ messages: [said("Hello!")], params })).reply.said, /\w/);
+});
+
+test("it announces calls by grammar, JSON answers, what it keeps of a prompt, its window, no media and no thoughts", () => {
+  assert.deepEqual(model.capabilities, {
+    api_shape: "anthropic",
+    model: "gemma-3-270m-q4_k_m.gguf",
+    tools: { native: {} },
+    structured_output: {},
+    media: [],
+    prompt_cache: {},
+    context_tokens: 1024,
+  });
+});
+
+test("before it is loaded it announces the same, calls as text where the app says so, and no more than it was trained on", async () => {
+  const before = await claims(await choose({ provider: "embedded", params: { context_size: 1024 } }), signal);
+  assert.deepEqual(before.capabilities, model.capabilities);
+  const tools = { xml: { dialect: "qwen" } };
+  const other = await claims(await choose({ provider: "embedded", tools, params: { context_size: 100_000 } }), signal);
+  assert.deepEqual([other.capabilities["tools"], other.capabilities["context_tokens"]], [tools, 32_768]);
+});
+
 test("what cannot be served is refused: another model, a tool that is not offered, a parameter out of range", async () => {
   const codes = [
     infer({ messages: [said("Hi")], model: "gpt-0" }),
     infer({ messages: [said("Hi")], tools, tool_choice: { type: "tool", name: "fly" } }),
     infer({ messages: [said("Hi")], params: { temperature: "hot" } }),
     infer({ messages: [] }),
+    infer({ messages: [said("Hi")], params: { response_schema: [] } }),
+    infer({ messages: [said("Hi")], params: { response_schema: {}, grammar: 'root ::= "a"' } }),
+    infer({ messages: [said("Hi")], params: { grammar: "root ::= root" } }),
+    infer({ messages: [said("Hi")], params: { grammar: `root ::= ${"(".repeat(5_000)}` } }),
   ].map((refused) =>
     refused.then(
       () => "served",
       (error: BytebotError) => error.code,
     ),
   );
-  assert.deepEqual(await Promise.all(codes), ["not_found", "invalid_params", "invalid_params", "invalid_params"]);
+  assert.deepEqual(await Promise.all(codes), ["not_found", ...Array.from({ length: 7 }, () => "invalid_params")]);
 });

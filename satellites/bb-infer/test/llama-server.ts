@@ -16,14 +16,20 @@ const PACKAGE = "xllamacpp==2026.10.11549";
 export class LlamaServer implements AsyncDisposable {
   readonly baseUrl: string;
   private readonly child: ChildProcessByStdio<Writable, Readable, Readable>;
+  private readonly key: string;
 
-  private constructor(baseUrl: string, child: ChildProcessByStdio<Writable, Readable, Readable>) {
+  private constructor(baseUrl: string, child: ChildProcessByStdio<Writable, Readable, Readable>, key: string) {
     this.baseUrl = baseUrl;
     this.child = child;
+    this.key = key;
   }
 
-  /** Rejects with what pip or the server said. */
-  static async start(weights: string, signal: AbortSignal): Promise<LlamaServer> {
+  /** With `key` it answers to nobody else; the template is one of `fixture/`. Rejects with what pip or the server said. */
+  static async start(
+    weights: string,
+    signal: AbortSignal,
+    { key = "", template = "chat" }: { key?: string; template?: "chat" | "turns" } = {},
+  ): Promise<LlamaServer> {
     const python = (await findPython(signal)) as [string, ...string[]];
     const folder = join(modelsFolder(), "..", "test", PACKAGE);
     await needFolder(join(folder, ".."));
@@ -35,7 +41,7 @@ export class LlamaServer implements AsyncDisposable {
     });
     const file = (name: string) => fileURLToPath(new URL(`fixture/${name}`, import.meta.url));
     const [program, ...args] = python;
-    const child = spawn(program, [...args, file("server.py"), folder, weights, file("chat.jinja")], {
+    const child = spawn(program, [...args, file("server.py"), folder, weights, file(`${template}.jinja`), key], {
       stdio: ["pipe", "pipe", "pipe"],
     });
     let log = "";
@@ -47,7 +53,17 @@ export class LlamaServer implements AsyncDisposable {
       string | undefined,
     ];
     if (address === undefined) throw new Error(`llama-server ended: ${log}`);
-    return new LlamaServer(`${address}/v1`, child);
+    return new LlamaServer(`${address}/v1`, child, key);
+  }
+
+  /** Resolves when it generates nothing for anybody. */
+  async idle(signal: AbortSignal): Promise<void> {
+    for (;;) {
+      const headers = { authorization: `Bearer ${this.key}` };
+      const response = await fetch(this.baseUrl.replace(/v1$/, "slots"), { headers, signal });
+      const slots = (await response.json()) as { is_processing: boolean }[];
+      if (slots.every((slot) => !slot.is_processing)) return;
+    }
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

@@ -52,6 +52,9 @@ export const base: Prompts = {
     const last = asked.messages.at(-1);
     return last && isResult(last) ? readOut(asked.messages, last, room) : speak(asked, room);
   },
+
+  // The text that a grammar leaves must not end at what would end a line of talk.
+  shaped: (asked, room) => ({ ...speak(asked, room), stops: [] }),
 };
 
 function pattern(lines: readonly [string, Example][]): string {

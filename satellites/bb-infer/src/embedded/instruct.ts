@@ -1,7 +1,7 @@
 import type { Message, ModelTool } from "bytebot/sdk";
 import { LlamaText, type ChatHistoryItem, type ChatWrapper } from "node-llama-cpp";
 import { isResult, textOf } from "./messages.ts";
-import { fitting, NONE, type Asked, type Prompts } from "./prompt.ts";
+import { fitting, NONE, type Asked, type Prompts, type Room } from "./prompt.ts";
 
 /** A model that brings a chat template: it is told in words what a base model is shown by example. */
 export function instruct(wrapper: ChatWrapper): Prompts {
@@ -15,13 +15,19 @@ export function instruct(wrapper: ChatWrapper): Prompts {
   };
   const choice = ({ system = "", tools, messages }: Asked, begun: string) =>
     LlamaText(render(`${system}\n\n${manual(tools)}`.trim(), messages, begun).contextText);
+  const answer = ({ system = "", messages }: Asked, room: Room) => {
+    const prompt = fitting(messages, (some) => render(system, some, "").contextText, room);
+    return { prompt, stops: render(system, messages.slice(-1), "").stopGenerationTriggers };
+  };
   return {
     nameEnd: "\n",
     choice: (asked) => choice(asked, "Tool:"),
     input: (asked, { name }) => choice(asked, `Tool: ${name}\nArguments: `),
-    answer({ system = "", messages }: Asked, room) {
-      const prompt = fitting(messages, (some) => render(system, some, "").contextText, room);
-      return { prompt, stops: render(system, messages.slice(-1), "").stopGenerationTriggers };
+    answer,
+    shaped(asked, room, schema) {
+      if (!schema) return answer(asked, room);
+      const told = `Answer with JSON that fits this schema, and nothing else: ${JSON.stringify(schema)}`;
+      return answer({ ...asked, system: `${asked.system ?? ""}\n\n${told}`.trim() }, room);
     },
   };
 }

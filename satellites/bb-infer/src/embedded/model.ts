@@ -26,6 +26,8 @@ export interface Sampling {
   topK?: number | undefined;
   seed?: number | undefined;
   repeatPenalty: number;
+  presencePenalty?: number | undefined;
+  frequencyPenalty?: number | undefined;
 }
 
 export interface Completion {
@@ -129,7 +131,7 @@ export class Model {
       customStopTriggers: [...stops],
       maxTokens,
       temperature: sampling.temperature,
-      repeatPenalty: sampling.repeatPenalty === 1 ? false : { penalty: sampling.repeatPenalty },
+      repeatPenalty: penalties(sampling),
       signal,
       disableContextShift: true,
       contextShiftSize: 1, // else a tenth of the context is held back for shifting, and the prompt cut to fit
@@ -159,4 +161,9 @@ export class Model {
       await sequence.evaluateWithoutGeneratingNewTokens(whole.slice(at, Math.min(at + BATCH, whole.length - 1)));
     }
   }
+}
+
+function penalties({ repeatPenalty: penalty, presencePenalty = 0, frequencyPenalty = 0 }: Sampling) {
+  if (penalty === 1 && presencePenalty === 0 && frequencyPenalty === 0) return false;
+  return { penalty, presencePenalty, frequencyPenalty };
 }

