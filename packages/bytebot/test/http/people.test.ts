@@ -81,7 +81,7 @@ for (const [name, comes] of Object.entries(ways)) {
     async (t) => {
       const hub = await app(t, {
         policy: [{ tool: "*", decision: "ask", approvers: ["kim"] }],
-        limits: { questionMs: 1500 },
+        limits: { questionMs: 3000 },
       });
       await hub.attach({ main: eraser, kind: "toolsource", name: "files" }).ready;
       await comes(t, hub, { name: "eves", principal: "eve", opts: { value: "once" } });
@@ -93,7 +93,9 @@ for (const [name, comes] of Object.entries(ways)) {
       await comes(t, hub, { name: "kims", principal: "kim", opts: { value: "once" } });
       const { status, seen } = await erases(hub, 4);
       assert.equal(status, "ok");
-      assert.deepEqual([answered(seen, "kims"), answered(seen, "eves")], ["counted", "forbidden"]);
+      assert.equal(answered(seen, "kims"), "counted");
+      // Refused, or too late: who of them comes first is up to their processes.
+      assert.match(String(answered(seen, "eves")), /^(?:forbidden|not_found)$/);
       const resolved = seen.find(({ event_type }) => event_type === "input_resolved");
       assert.deepEqual([resolved?.["principal"], resolved?.["by"], resolved?.["choice"]], ["kim", "kims", "once"]);
       const ran = seen.find(({ event_type }) => event_type === "bb_tool_call_request");

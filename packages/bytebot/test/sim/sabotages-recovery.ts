@@ -142,8 +142,8 @@ export const recovery: readonly Sabotage[] = [
   {
     name: "an owner's call is run again when it is asked for again (REC-3)",
     file: "hub/recovery/recall.ts",
-    find: `  if (request_id !== undefined) call.requester = { connection: "", component: String(from), id: request_id };\n`,
-    replace: "  void from;\n  void request_id;\n",
+    find: `  if (request_id !== undefined) call.requester = { connection: "", component: String(from), id: request_id, ...person };\n`,
+    replace: "  void from;\n  void request_id;\n  void person;\n",
   },
   {
     name: "an input is taken again that the log has (REC-3)",

@@ -144,7 +144,6 @@ export function timedOut(core: Core, id: string): void {
   const call = conversation?.calls.get(id);
   if (!conversation || !call || call.deadline === undefined || core.now < call.deadline) return;
   if (call.state === "waiting") return lost(core, conversation, call);
-  cancel(core, conversation, call, "timeout");
   const seconds = (call.tool?.definition.timeout_ms ?? core.limits.toolMs) / 1000;
   end(
     core,
@@ -154,6 +153,8 @@ export function timedOut(core: Core, id: string): void {
     [textBlock(`No result within ${seconds} s. Whether it took effect is not known.`)],
     true,
   );
+  // It is told when its end is in the log: a Hub that is killed before does not send it again after that.
+  cancel(core, conversation, call, "timeout");
 }
 
 /** Its link is gone: an idempotent call waits for it until its deadline, any other is lost (rule TOL-6). */

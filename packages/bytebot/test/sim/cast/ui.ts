@@ -149,6 +149,9 @@ export class UiActor extends Actor {
     const reply = (fields: Record<string, unknown>): void =>
       this.say({ event_type: "input_reply", id: this.newId(), in_reply_to: id, ...fields });
     if (this.stage.calm) return reply(valid);
+    // A Hub that has just been started may be killed again before it goes on.
+    const soon = this.stage.settings.hard && random.chance(0.5);
+    if (soon) return reply({ outcome: "accepted", value: random.pick(["once", "deny", "deny"]) });
     this.later(random.below(2500), () =>
       random.weighted([
         [60, () => reply(valid)],
