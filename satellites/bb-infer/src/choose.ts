@@ -1,7 +1,7 @@
 import { BytebotError } from "bytebot/sdk";
 import { listModels } from "./models.ts";
 import { toOptions, type Options, type Reach } from "./options.ts";
-import { known, knownOf } from "./remote/known.ts";
+import { known, knownOf, ownKeyOf } from "./remote/known.ts";
 
 /** A GGUF in this process; without a name the built-in weights. */
 interface Embedded {
@@ -78,8 +78,8 @@ async function chosen(given: Reach, options: ChooseOptions): Promise<(Embedded |
   const provider = given.provider ?? (baseUrl === undefined ? undefined : providerAt(baseUrl));
   // Without a place of its own, "openai-compatible" is whatever is found, as if no provider were named.
   if (provider !== undefined && !(provider === "openai-compatible" && baseUrl === undefined)) {
-    const { keyEnv, baseUrl: own, model: usual } = knownOf(provider);
-    const key = given.api_key_env ?? keyEnv;
+    const { baseUrl: own, model: usual } = knownOf(provider);
+    const key = given.api_key_env ?? ownKeyOf({ provider, baseUrl });
     const place = baseUrl ?? own;
     const isOwn = baseUrl === undefined || baseUrl === own;
     const ask = { keyEnv: key, env, headers, signal };

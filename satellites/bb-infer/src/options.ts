@@ -43,7 +43,12 @@ const reach = {
   api: z.enum(["responses", "chat"]).optional(),
   headers: z.record(z.string(), z.string(), "an object of texts is needed").optional(),
   params: z.record(z.string(), z.unknown(), `an object is needed, as in {"temperature":0.2}`).optional(),
-  settings: z.record(z.string(), z.unknown(), "an object is needed: what else the provider's package takes").optional(),
+  settings: z
+    .record(z.string(), z.unknown(), "an object is needed: what else the provider's package takes")
+    .refine((settings) => !Object.keys(settings).some((name) => /key|token|secret|credential/i.test(name)), {
+      message: "keys come from the environment: name the variable in api_key_env, or let AWS_… be there",
+    })
+    .optional(),
   cache: z.enum(["auto", "1h", "off"]).optional(),
   tools: z
     .union(
@@ -100,7 +105,11 @@ function said(issue: z.core.$ZodIssue, opts: unknown): string {
     return `${at([...issue.path, name])}: there is no such option; ${fix}${names}`;
   }
   const value = valueAt(opts, issue.path);
-  const isSecret = issue.path.includes("api_key_env") || issue.path.includes("headers") || /@/.test(String(value));
+  const isSecret =
+    issue.path.includes("settings") ||
+    issue.path.includes("api_key_env") ||
+    issue.path.includes("headers") ||
+    /@/.test(String(value));
   const what = isSecret || value === undefined ? ":" : ` is ${JSON.stringify(value)?.slice(0, 80)}:`;
   return `${at(issue.path)}${what} ${issue.message}`;
 }

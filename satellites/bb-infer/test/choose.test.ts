@@ -72,6 +72,7 @@ test("wrong opts are refused by name, and a key in the place of its name is not 
   const wrong: [Record<string, unknown>, RegExp][] = [
     [{ modell: "x" }, /^bb-infer: opts\.modell: there is no such option; leave it out; there are provider, model/],
     [{ provider: "open ai" }, /opts\.provider is "open ai": one of embedded, anthropic, openai, /],
+    [{ settings: { apiKey: "sk-s3cret" } }, /^(?!.*s3cret).*opts\.settings: keys come from the environment/],
     [{ timeouts: { idle_ms: 0 } }, /opts\.timeouts\.idle_ms is 0: /],
     [{ fallbacks: [{ api_key: "sk-s3cret" }] }, /^(?!.*s3cret).*opts\.fallbacks/],
     [{ base_url: "localhost:8080" }, /opts\.base_url is "localhost:8080": a URL is needed/],

@@ -96,3 +96,29 @@ test("a vendor's own place without a key is refused before anything is sent, wit
   assert.equal(outcome.error?.code, "unauthorized");
   assert.match(outcome.error?.message ?? "", /set ANTHROPIC_API_KEY in the environment/);
 });
+
+test("a vendor's key goes to that vendor alone: another place gets the key that the app names for it, or none", async (t) => {
+  const env = {
+    ANTHROPIC_API_KEY: "a-vendors-key",
+    OPENAI_API_KEY: "o-vendors-key",
+    GOOGLE_GENERATIVE_AI_API_KEY: "g-vendors-key",
+    AWS_BEARER_TOKEN_BEDROCK: "b-vendors-key",
+    AWS_ACCESS_KEY_ID: "id",
+    AWS_SECRET_ACCESS_KEY: "aws-vendors-secret",
+    AWS_REGION: "eu-west-1",
+    MINE: "my-own-key",
+  };
+  const before = { ...process.env };
+  t.after(() => void (process.env = before));
+  Object.assign(process.env, env); // packages look there by themselves
+  for (const provider of ["anthropic", "openai", "google", "amazon-bedrock", "openai-compatible"]) {
+    const server = await playing(t, answer("ok"));
+    await infer(server, { provider, env, retry: { tries: 1 } });
+    await infer(server, { provider, env, keyEnv: "MINE", retry: { tries: 1 } });
+    const [without, own] = server.heard.map(({ headers, url }) => JSON.stringify([headers, url]));
+    assert.ok(without !== undefined && own !== undefined, provider);
+    assert.doesNotMatch(without, /vendors|my-own-key/, provider);
+    assert.match(own, /my-own-key/, provider);
+    assert.doesNotMatch(own, /vendors/, provider);
+  }
+});

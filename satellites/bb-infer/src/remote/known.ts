@@ -124,3 +124,11 @@ export function isVendors({ provider, baseUrl }: { provider: string; baseUrl: st
 export function variablesOf(provider: string, keyEnv = knownOf(provider).keyEnv): string[] {
   return [...(keyEnv === undefined ? [] : [keyEnv]), ...(knownOf(provider).env ?? [])];
 }
+
+/**
+ * The variable that a provider's own key is in, where it may be sent: to its vendor. Whatever else is at `baseUrl` gets a key
+ * only where the app names one.
+ */
+export function ownKeyOf(at: { provider: string; baseUrl: string | undefined }): string | undefined {
+  return isVendors(at) ? knownOf(at.provider).keyEnv : undefined;
+}

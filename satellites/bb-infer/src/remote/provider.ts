@@ -1,7 +1,7 @@
 import { BytebotError, type InferEnd, type InferReply, type InferRequestEvent } from "bytebot/sdk";
 import type { InferContext, Provider } from "../provider.ts";
 import { toBytebotError, type Server } from "./errors.ts";
-import { formatOf, knownOf, mediaOf } from "./known.ts";
+import { formatOf, knownOf, mediaOf, ownKeyOf } from "./known.ts";
 import { loadProvider, type Models, type ProviderSettings } from "./load.ts";
 import { marked, type Cache } from "./marks.ts";
 import { defaultRetry, retried, type Retry } from "./retry.ts";
@@ -55,6 +55,8 @@ class Remote implements Provider {
   private readonly baseUrl: string;
   private readonly timeouts: Timeouts;
   private readonly retry: Retry;
+  /** Parameters of the package's own, unless a request says otherwise. */
+  private readonly defaults: Record<string, unknown>;
 
   constructor(options: RemoteOptions, create: (settings: ProviderSettings) => Models) {
     const { provider, model, baseUrl = knownOf(provider).baseUrl } = options;
@@ -66,7 +68,11 @@ class Remote implements Provider {
     this.capabilities = options.capabilities ?? {};
     this.timeouts = over(defaultTimeouts, options.timeouts);
     this.retry = over(defaultRetry, options.retry);
-    formatOf(provider, options.api);
+    const format = formatOf(provider, options.api);
+    // What is not kept by the vendor comes back with us: thoughts included, encrypted.
+    const thinks = format === "gemini" && "thinking" in this.capabilities;
+    this.defaults =
+      format === "responses" ? { store: false } : thinks ? { thinkingConfig: { includeThoughts: true } } : {};
   }
 
   async infer(request: InferRequestEvent, reply: InferReply, context: InferContext): Promise<InferEnd> {
@@ -108,8 +114,7 @@ class Remote implements Provider {
           media: this.media,
           textResults: formatOf(provider, api) === "chat",
           option: optionOf(model.provider),
-          // What is not kept by the vendor comes back with us: thoughts included, encrypted.
-          defaults: formatOf(provider, api) === "responses" ? { store: false } : {},
+          defaults: this.defaults,
         },
       );
       const prompt = marked(call.prompt, marks, cache);
@@ -123,7 +128,8 @@ class Remote implements Provider {
   }
 
   private server(model = this.options.model): Server {
-    const { keyEnv = knownOf(this.options.provider).keyEnv, env = process.env } = this.options;
+    const { provider, baseUrl, env = process.env } = this.options;
+    const keyEnv = this.options.keyEnv ?? ownKeyOf({ provider, baseUrl });
     const key = keyEnv === undefined ? undefined : env[keyEnv]?.trim();
     const server: Server = { baseUrl: this.baseUrl, model, keyEnv, key: key === "" ? undefined : key };
     // Sent as it is, it would come back whole in the error of `fetch`.
@@ -146,9 +152,10 @@ class Remote implements Provider {
         `No key for ${this.baseUrl}: set ${server.keyEnv} in the environment, and let the app pass it on (env)`,
       );
     }
-    // A package without a key looks for one itself, or refuses: a server of one's own may want none.
+    // A package without a key looks for one itself, or refuses: a server of one's own may want none, and gets no other's.
     const wantsKey = format !== "chat" || provider === "openai";
-    const key = server.key ?? (wantsKey && !isOwnPlace && format !== "converse" ? "none" : undefined);
+    const noKey = format === "converse" ? "" : "none";
+    const key = server.key ?? (wantsKey && !isOwnPlace ? noKey : undefined);
     return {
       ...settings,
       ...(format === "chat" && provider !== "openai"
