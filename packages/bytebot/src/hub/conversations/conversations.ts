@@ -46,8 +46,8 @@ function remove(core: Core, connection: Synced, { id, scope }: Delete): void {
   const gone = { event_type: "conversation_deleted", scope, from, ts: core.now };
   const nothing = { ...emptySnapshot(scope, false), ts: core.now };
   core.base(scope, [nothing, gone], { wipe: true, about: { deleted: true } });
-  core.effect(scope, { type: "wiped", cell: scope });
-  answer(core, scope, connection.id, { event_type: "bb_delete_result", in_reply_to: id, scope });
+  const result = { event_type: "bb_delete_result", in_reply_to: id, scope, success: true };
+  core.effect(scope, { type: "wiped", cell: scope, to: connection.id, event: result });
   // Where its log stands stays known until this is in it.
   for (const conversation of all) core.remove(conversation);
 }
