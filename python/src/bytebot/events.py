@@ -1262,6 +1262,7 @@ Rename = TypedDict(
         "observed": "NotRequired[bool]",
         "_meta": "NotRequired[dict[str, Any]]",
         "title": "str",
+        "principal": "NotRequired[str]",
     },
 )
 
@@ -1333,6 +1334,7 @@ Delete = TypedDict(
         "from": "NotRequired[str]",
         "observed": "NotRequired[bool]",
         "_meta": "NotRequired[dict[str, Any]]",
+        "principal": "NotRequired[str]",
     },
 )
 
@@ -1368,6 +1370,7 @@ ConversationTitle = TypedDict(
         "observed": "NotRequired[bool]",
         "_meta": "NotRequired[dict[str, Any]]",
         "title": "str",
+        "principal": "NotRequired[str]",
     },
 )
 
@@ -1384,6 +1387,7 @@ ConversationDeleted = TypedDict(
         "from": "NotRequired[str]",
         "observed": "NotRequired[bool]",
         "_meta": "NotRequired[dict[str, Any]]",
+        "principal": "NotRequired[str]",
     },
 )
 

@@ -41,8 +41,8 @@ export type Effect =
   | { type: "conversations"; to: ConnectionId; event: Event }
   /** Reads what a conversation was at a place in its log; answered by the input `forked`. */
   | { type: "fork"; to: ConnectionId; event: Fork }
-  /** The cell's log was wiped: its blobs go too. */
-  | { type: "wiped"; cell: string }
+  /** The cell's log was wiped: its blobs go too, and then who asked is answered. */
+  | { type: "wiped"; cell: string; to: ConnectionId; event: Event }
   /** Checks by schemas that may take long, in a thread of their own; answered by the input `checked` under the same id. */
   | { type: "check"; id: string; by: string; schemas: readonly string[]; values: readonly unknown[] };
 

@@ -4,7 +4,7 @@ import type { Synced } from "./state.ts";
 /** What a person does; and vendor events, which are shown as they came. */
 const PERSONAL = new Set([
   ...["user_event", "interrupt", "input_reply", "bb_turn_request", "bb_tool_call_request"],
-  ...["bb_attach", "bb_detach", "bb_policy", "bb_token"],
+  ...["bb_attach", "bb_detach", "bb_policy", "bb_token", "bb_rename", "bb_delete"],
 ]);
 
 /**

@@ -31,7 +31,7 @@ export interface BlobWriter {
 export interface BlobStore {
   create(cell: string): BlobWriter;
   find(cell: string, ref: string): Promise<StoredBlob | undefined>;
-  /** Forgets all that is kept of the cell; its log was wiped. */
+  /** Forgets all that is kept of the cell; its log was wiped. Nothing is left when it resolves. */
   drop(cell: string): Promise<void>;
   close(): Promise<void>;
 }

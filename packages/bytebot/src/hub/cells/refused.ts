@@ -11,8 +11,10 @@ export function* refusals(
   for (const effect of batches.flatMap(({ effects }) => effects)) {
     if (effect.type === "ack")
       yield { to: effect.to, event: { event_type: "bb_error", in_reply_to: effect.inReplyTo, ...why, ts } };
-    if (effect.type !== "send" || effect.event["success"] === undefined) continue;
-    const { event_type, in_reply_to, scope }: Event = { ...effect.event, ...effect.plus };
+    const isAnswer = effect.type === "send" || effect.type === "wiped";
+    if (!isAnswer || effect.event["success"] === undefined) continue;
+    const plus = effect.type === "send" ? effect.plus : {};
+    const { event_type, in_reply_to, scope }: Event = { ...effect.event, ...plus };
     yield { to: effect.to, event: { event_type, in_reply_to, scope, success: false, error: why, ts } };
   }
 }

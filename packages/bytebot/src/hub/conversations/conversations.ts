@@ -20,20 +20,20 @@ export function receive(core: Core, connection: Synced, event: Event): void {
 }
 
 /** What it is called from here on: logged, and shown to all its UIs (rule CVS-3). */
-function rename(core: Core, connection: Synced, { id, scope, title }: Rename): void {
+function rename(core: Core, connection: Synced, { id, scope, title, principal }: Rename): void {
   mustDecide(connection, "bb_rename");
   mustBeWhole(scope);
   const conversation = core.conversations.get(scope);
   if (!conversation?.about) throw notThere(scope);
   conversation.about = { ...conversation.about, title };
-  const from = connection.offer.componentId;
-  core.append(scope, { event_type: "conversation_title", scope, title, from }, { about: conversation.about });
+  const by = { from: connection.offer.componentId, ...(principal === undefined ? {} : { principal }) };
+  core.append(scope, { event_type: "conversation_title", scope, title, ...by }, { about: conversation.about });
   answer(core, scope, connection.id, { event_type: "bb_rename_result", in_reply_to: id, scope });
   core.settle(conversation);
 }
 
 /** All of its cell goes, and one entry that says so stays: a place in the log is never used twice (rule CVS-5). */
-function remove(core: Core, connection: Synced, { id, scope }: Delete): void {
+function remove(core: Core, connection: Synced, { id, scope, principal }: Delete): void {
   mustDecide(connection, "bb_delete");
   mustBeWhole(scope);
   const all = [...core.loaded.of(scope)];
@@ -42,12 +42,12 @@ function remove(core: Core, connection: Synced, { id, scope }: Delete): void {
     throw new BytebotError("conflict", `something goes on in "${scope}": interrupt it first, then delete it`, {
       retryable: true,
     });
-  const from = connection.offer.componentId;
-  const gone = { event_type: "conversation_deleted", scope, from, ts: core.now };
+  const by = { from: connection.offer.componentId, ...(principal === undefined ? {} : { principal }) };
+  const gone = { event_type: "conversation_deleted", scope, ...by, ts: core.now };
   const nothing = { ...emptySnapshot(scope, false), ts: core.now };
   core.base(scope, [nothing, gone], { wipe: true, about: { deleted: true } });
-  core.effect(scope, { type: "wiped", cell: scope });
-  answer(core, scope, connection.id, { event_type: "bb_delete_result", in_reply_to: id, scope });
+  const result = { event_type: "bb_delete_result", in_reply_to: id, scope, success: true };
+  core.effect(scope, { type: "wiped", cell: scope, to: connection.id, event: result });
   // Where its log stands stays known until this is in it.
   for (const conversation of all) core.remove(conversation);
 }

@@ -33,7 +33,7 @@ export class Asked {
   }
 
   ask(effect: Extract<Effect, { type: "history" | "conversations" | "fork" | "wiped" }>): void {
-    if (effect.type === "wiped") return void this.wiped(effect.cell);
+    if (effect.type === "wiped") return void this.wiped(effect);
     const { type, to, event } = effect;
     const { pages } = this;
     const { send, input } = this.options;
@@ -81,9 +81,13 @@ export class Asked {
   }
 
   /** Its blobs go too; and where nothing has begun since, nothing of it is kept in memory. */
-  private async wiped(cell: string): Promise<void> {
-    const { core, cells, store, fault } = this.options;
-    await store.drop(cell).catch(fault);
+  private async wiped({ cell, to, event }: Extract<Effect, { type: "wiped" }>): Promise<void> {
+    const { core, cells, store, send, fault } = this.options;
+    let failed: unknown;
+    await store.drop(cell).catch((error: unknown) => fault((failed = error)));
     if (core.loaded.of(cell).length === 0) cells.forget(cell);
+    const { code } = failed === undefined ? { code: undefined } : BytebotError.from(failed);
+    const why = "it is deleted, and its blobs go when the Hub is started again";
+    send(to, code === undefined ? event : { ...event, success: false, error: new BytebotError(code, why).toWire() });
   }
 }

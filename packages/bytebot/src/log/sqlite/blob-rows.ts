@@ -8,6 +8,9 @@ import { BLOB_BYTES } from "../blob-bytes.ts";
 import { crc32 } from "./checksum.ts";
 import type { Job } from "./jobs.ts";
 
+/** Dropped in one transaction: some megabytes. */
+const PIECES_AT_ONCE = 32;
+
 const UNTYPED = "application/octet-stream";
 
 /** Uploads that are under way, by the key that their sender gave: the blob's row, and how many pieces of it are there. */
@@ -34,7 +37,13 @@ export class BlobRows {
       ),
       dropPieces: db.prepare("DELETE FROM pieces WHERE blob = ?"),
       drop: db.prepare("DELETE FROM blobs WHERE id = ?"),
-      content: db.prepare("SELECT id, size FROM blobs WHERE cell = ? AND use = 'content' AND ref IS NOT NULL"),
+      forget: db.prepare(
+        "UPDATE blobs SET ref = NULL WHERE cell = ? AND use = 'content' AND ref IS NOT NULL RETURNING size",
+      ),
+      forgotten: db.prepare("SELECT id FROM blobs WHERE cell = ? AND ref IS NULL"),
+      dropPart: db.prepare(
+        "DELETE FROM pieces WHERE blob = ?1 AND number IN (SELECT number FROM pieces WHERE blob = ?1 LIMIT ?2)",
+      ),
       loose: db.prepare("SELECT id FROM blobs WHERE ref IS NULL OR (use = 'entry' AND parts = 0)"),
     };
   }
@@ -62,15 +71,21 @@ export class BlobRows {
     }
   }
 
-  /** All that components put in the cell; the bytes that were counted for it. */
-  dropContent(cell: number, tenant: string): number {
+  /** What components put in the cell is not found any more, and goes by `dropSome`; the bytes that were counted for it. */
+  forgetContent(cell: number, tenant: string): number {
     let counted = 0;
-    for (const { id, size } of this.sql.content.all(cell) as { id: number; size: number }[]) {
-      counted += size + BLOB_BYTES;
-      this.drop(id);
-    }
+    for (const { size } of this.sql.forget.all(cell) as { size: number }[]) counted += size + BLOB_BYTES;
     if (counted > 0) this.sql.count.run(tenant, -counted);
     return counted;
+  }
+
+  /** Some of the pieces of what was forgotten in the cell: others write between two of these. False: nothing is left. */
+  dropSome(cell: number): boolean {
+    const under = new Set([...this.uploads.values()].map(({ id }) => id));
+    const forgotten = (this.sql.forgotten.all(cell) as { id: number }[]).find(({ id }) => !under.has(id));
+    if (!forgotten) return false;
+    if (this.sql.dropPart.run(forgotten.id, PIECES_AT_ONCE).changes === 0) this.sql.drop.run(forgotten.id);
+    return true;
   }
 
   write(cell: () => number, { upload: key, bytes }: Extract<Job, { do: "write" }>): undefined {
@@ -104,9 +119,11 @@ export class BlobRows {
     if (upload) this.drop(upload.id);
   }
 
-  /** What an owner left behind that was cut off: blobs that were not finished, or whose entry never came. */
-  sweep(): void {
-    for (const { id } of this.sql.loose.all() as { id: number }[]) this.drop(id);
+  /** What an owner left behind that was cut off: blobs that were not finished or deleted, or whose entry never came. True: there was something. */
+  sweep(): boolean {
+    const loose = this.sql.loose.all() as { id: number }[];
+    for (const { id } of loose) this.drop(id);
+    return loose.length > 0;
   }
 
   private piece(blob: number, number: number, bytes: Uint8Array): void {

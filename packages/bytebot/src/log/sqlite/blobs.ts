@@ -83,7 +83,8 @@ export class SqliteBlobs implements BlobStore {
 
   async drop(cell: string): Promise<void> {
     if (this.state === "closed") throw closed();
-    this.freed(await this.thread.post({ do: "drop", cell }));
+    this.freed(await this.thread.post({ do: "forget", cell }));
+    while (await this.thread.post({ do: "drop", cell }));
   }
 
   /** So much less is kept. */

@@ -85,7 +85,7 @@ export class EntryRows {
     if (job.spent) this.spend(tenantOf(name), job.spent);
     if (job.wipe) {
       this.dropBelow(owner, row.pos);
-      return [row.pos, number, this.blobs.dropContent(owner.id, tenantOf(name))];
+      return [row.pos, number, this.blobs.forgetContent(owner.id, tenantOf(name))];
     }
     return [row.pos, number];
   }

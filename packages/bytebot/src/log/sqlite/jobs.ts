@@ -42,18 +42,21 @@ export type Job =
   | { do: "write"; cell: string; upload: number; bytes: Uint8Array }
   | { do: "keep"; cell: string; upload: number; ref: string; mimeType: string; size: number; counted: number }
   | { do: "discard"; upload: number }
+  | { do: "forget"; cell: string }
   | { do: "drop"; cell: string }
   | { do: "shrink" }
   | { do: "close" };
 
-/** What each answers. An append's is its position, its number, and what of blobs it freed; a "keep"'s whether the blob is new; a "drop"'s the bytes that were counted. */
+/** What each answers. An append's is its position, its number, and what of blobs it freed; a "keep"'s whether the blob is new; a "forget"'s the bytes that were
+ * counted, a "drop"'s whether there may be more. */
 export interface Results {
   append: [pos: Place["pos"], number: number, freed?: number];
   trim: undefined;
   put: BlobBlock;
   write: undefined;
   keep: boolean;
-  drop: number;
+  forget: number;
+  drop: boolean;
   discard: undefined;
   begin: undefined;
   shrink: undefined;

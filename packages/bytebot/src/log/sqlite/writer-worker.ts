@@ -31,12 +31,16 @@ function serve(writer: Writer): void {
       if (more) take(more.message);
       return more !== undefined;
     });
-    writer.scrub(jobs.some((job) => job.do === "drop" || (job.do === "append" && job.wipe === true)));
+    writer.scrub(jobs.some((job, index) => (job.do === "drop" ? answers[index] === false : isWipe(job))));
     const isLast = jobs.at(-1)?.do === "close";
     if (isLast) writer.close();
     say({ answers });
     if (!isLast) writer.tidy(jobs.some((job) => job.do === "trim"));
   });
+}
+
+function isWipe(job: Job): boolean {
+  return job.do === "append" && job.wipe === true;
 }
 
 function say(said: Said): void {

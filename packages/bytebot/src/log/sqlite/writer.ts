@@ -53,7 +53,7 @@ export class Writer {
       const { db, blobs } = this.open();
       this.identity = identityOf(options.file);
       this.generation = within(db, () => {
-        blobs.sweep();
+        this.unscrubbed = blobs.sweep();
         return take(db);
       });
       this.opened = {
@@ -222,7 +222,11 @@ function perform(job: Job, { db, entries, blobs }: Rows) {
       return blobs.keep(entries.cells.ensure(job.cell), job);
     case "drop": {
       const cell = entries.cells.find(job.cell);
-      return cell ? blobs.dropContent(cell.id, tenantOf(job.cell)) : 0;
+      return cell !== undefined && blobs.dropSome(cell.id);
+    }
+    case "forget": {
+      const cell = entries.cells.find(job.cell);
+      return cell ? blobs.forgetContent(cell.id, tenantOf(job.cell)) : 0;
     }
     case "discard":
       return blobs.discard(job.upload);

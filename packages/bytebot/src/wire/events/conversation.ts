@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { event, Id, reply, Scope } from "../envelope.ts";
+import { Principal } from "../principal.ts";
 import { OBEYED } from "../printable.ts";
 
 /** Characters of a title. */
@@ -47,7 +48,7 @@ export const ConversationsResult = reply("bb_conversations_result", {
 });
 export type ConversationsResult = z.infer<typeof ConversationsResult>;
 
-export const Rename = event("bb_rename", { id: Id, scope: Scope, title: Title });
+export const Rename = event("bb_rename", { id: Id, scope: Scope, title: Title, principal: Principal.optional() });
 export type Rename = z.infer<typeof Rename>;
 export const RenameResult = reply("bb_rename_result", {});
 export type RenameResult = z.infer<typeof RenameResult>;
@@ -58,15 +59,19 @@ export type Fork = z.infer<typeof Fork>;
 export const ForkResult = reply("bb_fork_result", { to: Scope.optional() });
 export type ForkResult = z.infer<typeof ForkResult>;
 
-export const Delete = event("bb_delete", { id: Id, scope: Scope });
+export const Delete = event("bb_delete", { id: Id, scope: Scope, principal: Principal.optional() });
 export type Delete = z.infer<typeof Delete>;
 export const DeleteResult = reply("bb_delete_result", {});
 export type DeleteResult = z.infer<typeof DeleteResult>;
 
 /** Durable: what the conversation is called from here on. */
-export const ConversationTitle = event("conversation_title", { scope: Scope, title: z.string() });
+export const ConversationTitle = event("conversation_title", {
+  scope: Scope,
+  title: z.string(),
+  principal: Principal.optional(),
+});
 export type ConversationTitle = z.infer<typeof ConversationTitle>;
 
 /** Durable: all that was said in it is gone; what follows is another conversation. */
-export const ConversationDeleted = event("conversation_deleted", { scope: Scope });
+export const ConversationDeleted = event("conversation_deleted", { scope: Scope, principal: Principal.optional() });
 export type ConversationDeleted = z.infer<typeof ConversationDeleted>;

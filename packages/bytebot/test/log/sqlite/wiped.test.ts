@@ -43,6 +43,8 @@ test("of a wiped cell no word is left in the file, what lies beside it or a blob
   const kept = await put("u/1", "kept bytes");
   assert.ok(filesWith(file, "canary").length > 0);
   await say("u/a", "gone", { base: true, wipe: true, about: { deleted: true } });
+  // Some at a time, so that others write in between; a log that was cut off does it when it is opened.
+  await blobs.drop("u/a");
   assert.deepEqual(filesWith(file, "canary"), [], "while it is open");
   assert.deepEqual(filesWith(file, "kept").length, 1);
   assert.equal((await blobs.find("u/1", kept))!.size, "kept bytes".length);
@@ -72,4 +74,21 @@ test("the room that the blobs of a wiped cell took is free for the tenant's next
   await blobs.drop("u/b");
   await put("u/c", "sha256-3");
   await log.close();
+});
+
+test("what a wiped cell had of blobs is gone also where the Hub was cut off before it had done that (CVS-5)", async () => {
+  const file = freshFile();
+  const { log, blobs } = await openSqliteLog({ file });
+  const first = await log.append("u/a", 0, entry("a", "one"));
+  const text = "canary ".repeat(100_000);
+  const writer = blobs.create("u/a");
+  await writer.write(Buffer.from(text));
+  const ref = `sha256-${createHash("sha256").update(text).digest("hex")}`;
+  await writer.commit(ref, "text/plain");
+  await log.append("u/a", first.pos, { ...entry("b", "gone"), base: true, wipe: true });
+  assert.equal(await blobs.find("u/a", ref), undefined);
+  await log.close();
+  assert.ok(filesWith(file, "canary").length > 0);
+  await (await openSqliteLog({ file })).log.close();
+  assert.deepEqual(filesWith(file, "canary"), []);
 });
