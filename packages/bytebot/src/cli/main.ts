@@ -16,7 +16,7 @@ const commands: Record<string, { summary: string; load: () => Promise<{ command:
     load: () => import("./check.ts"),
   },
   log: {
-    summary: "look into the durable log of an app: list, show, export, verify, import, prune",
+    summary: "the durable log of an app: list, show, export, import, prune, rename, fork, delete, verify",
     load: () => import("./log.ts"),
   },
   token: {

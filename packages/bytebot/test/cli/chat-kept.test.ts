@@ -21,6 +21,8 @@ class Model {
 
   async start(t: TestContext): Promise<this> {
     const server = createServer((request, response) => {
+      // It is asked what kind of server it is before it is asked for an answer, and is none that says.
+      if (request.method === "GET" || request.url?.startsWith("/api/")) return void response.writeHead(404).end();
       let text = "";
       request.setEncoding("utf8").on("data", (part: string) => (text += part));
       request.on("end", () => this.answer(text, response));
