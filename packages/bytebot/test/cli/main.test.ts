@@ -38,7 +38,10 @@ const misused: [args: string[], says: RegExp][] = [
   [["run", "--listen", "127.0.0.1:70000"], /is no \[host:\]port/],
   [["tail", "--pid", "1", "--socket", "s"], /--pid and --socket name two apps/],
   [["tail", "--scope"], /'--scope <value>' argument missing/],
-  [["log"], /a command is needed: list, show, export, import, prune, rename, fork, delete, verify; see bytebot log --help/],
+  [
+    ["log"],
+    /a command is needed: list, show, export, import, prune, rename, fork, delete, verify; see bytebot log --help/,
+  ],
   [["check"], /a component is needed, as in bytebot check \.\/tools; see bytebot check --help/],
   [["check", "--", "python3", "ui.py"], /a program needs its --kind/],
   [["check", "--kind", "browser", "--", "python3"], /--kind browser is none of ui, context/],
