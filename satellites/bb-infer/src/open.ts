@@ -1,11 +1,12 @@
 import { basename } from "node:path";
 import { BytebotError } from "bytebot/sdk";
 import { budgeted, priced, Spent } from "./around/cost.ts";
-import { withFallbacks } from "./around/fallback.ts";
+import { withFallbacks, type Fallback } from "./around/fallback.ts";
 import { paced, Rate } from "./around/rate.ts";
 import { chooseFallback, type Choice, type ChooseOptions } from "./choose.ts";
 import { embeddedClaims } from "./embedded/claims.ts";
-import type { Options } from "./options.ts";
+import { Opened } from "./opened.ts";
+import type { Options, Reach } from "./options.ts";
 import { openPrices, type Costs } from "./prices.ts";
 import type { Provider } from "./provider.ts";
 import { claimsOf, withOwn, type Claimed } from "./remote/claims.ts";
@@ -22,14 +23,15 @@ export interface OpenOptions extends ChooseOptions {
 
 /**
  * A choice → what answers: the model, at the pace of its key, with its cost, and the fallbacks behind it, within the budget.
- * The embedded model is downloaded where needed, and loaded. Rejects with BytebotError.
+ * The embedded model is downloaded where needed, and loaded. A fallback is chosen and opened when it is first asked: what
+ * is wrong with it takes nothing from the model before it. Rejects with BytebotError.
  */
 export async function open(choice: Choice, options: OpenOptions): Promise<Provider> {
   const { fallbacks = [], budget, rate } = choice.options;
   const rates = new Map<string, Rate>();
-  const at = async (one: Choice, isPrimary: boolean): Promise<Provider> => {
-    if (one.kind === "embedded") return openModel(one, choice.options, options);
-    const provider = await openServer(one, choice.options, { ...options, isPrimary });
+  const at = async (one: Choice, own: OpenOptions & { isPrimary: boolean }): Promise<Provider> => {
+    if (one.kind === "embedded") return openModel(one, choice.options, own);
+    const provider = await openServer(one, choice.options, own);
     if (!rate) return provider;
     // One key has one pace, whichever models it is used for.
     const key = one.keyEnv ?? one.baseUrl ?? one.provider;
@@ -37,16 +39,21 @@ export async function open(choice: Choice, options: OpenOptions): Promise<Provid
     rates.set(key, shared);
     return paced(provider, shared);
   };
-  const opened: Provider[] = [await at(choice, true)];
-  try {
-    for (const fallback of fallbacks) opened.push(await at(await chooseFallback(fallback, choice, options), false));
-  } catch (error) {
-    await Promise.all(opened.map((provider) => provider.close()));
-    throw error;
-  }
-  const [first, ...others] = opened as [Provider, ...Provider[]];
-  const provider = withFallbacks(first, others);
+  const others = fallbacks.map((fallback): Fallback => {
+    const opened = new Opened(async (closing) => {
+      const own = { ...options, signal: AbortSignal.any([options.signal, closing]), isPrimary: false };
+      return at(await chooseFallback(fallback, choice, own), own);
+    });
+    return { name: nameOf(fallback), get: () => opened.get(), close: () => opened.close() };
+  });
+  const provider = withFallbacks(await at(choice, { ...options, isPrimary: true }), others);
   return budget ? budgeted(provider, new Spent(budget)) : provider;
+}
+
+function nameOf(fallback: string | Reach): string {
+  if (typeof fallback === "string") return fallback;
+  const { provider, model, base_url } = fallback;
+  return [model ?? provider, base_url].filter((part) => part !== undefined).join(" at ");
 }
 
 type Of<Kind extends Choice["kind"]> = Extract<Choice, { kind: Kind }>;
@@ -58,8 +65,9 @@ async function openModel(one: Of<"embedded">, { prices, budget }: Options, optio
   // Where a server answers, llama.cpp is not loaded.
   const { openEmbedded } = await import("./embedded/provider.ts");
   const { params, tools } = one.options;
-  const provider = await openEmbedded({ file, params, tools, signal: options.signal });
+  // Checked before: a model that was loaded and then refused would keep its memory.
   mustKnow(costs, basename(file), budget);
+  const provider = await openEmbedded({ file, params, tools, signal: options.signal });
   return priced(provider, basename(file), costs);
 }
 

@@ -1,4 +1,7 @@
 import assert from "node:assert/strict";
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { test, type TestContext } from "node:test";
 import type { BytebotError, InferEnd } from "bytebot/sdk";
 import { choose } from "../src/choose.ts";
@@ -6,7 +9,7 @@ import { open } from "../src/open.ts";
 import type { Provider } from "../src/provider.ts";
 import { playing } from "./asking.ts";
 import { Collected, request, said } from "./collected.ts";
-import { answer, begin, delta, failure, type ScriptedServer } from "./scripted-server.ts";
+import { answer, begin, delta, failure, ScriptedServer } from "./scripted-server.ts";
 
 const signal = AbortSignal.timeout(20_000);
 const quick = { retry: { tries: 1 } };
@@ -74,6 +77,53 @@ test("no fallback answers after the first chunk, for a wrong request, or where a
   assert.deepEqual(other.heard, []);
 });
 
+test("a fallback that cannot be opened is no harm to the first model, and is passed over, not the one behind it", async (t) => {
+  const server = await playing(t, answer("from the first"), failure(503, "down"));
+  const good = await playing(t, answer("from the last"));
+  const nobody = "http://127.0.0.1:9/v1";
+  const fallbacks = [
+    { provider: "openai-compatible", base_url: nobody },
+    { provider: "no-such-package-anywhere", model: "m" },
+    { model: "/nowhere/at-all.gguf" },
+    at(good),
+  ];
+  const provider = await opened(t, { ...at(server), ...quick, fallbacks });
+  assert.equal((await asked(provider)).reply.said, "from the first");
+  assert.equal((await asked(provider)).reply.said, "from the last");
+});
+
+test("where no fallback can be opened, the failure of the first model is told, and the next request tries them again", async (t) => {
+  const down = await playing(t, failure(503, "down"));
+  let up = false;
+  const lists = await ScriptedServer.always((response) => {
+    if (!up) return void response.writeHead(503).end();
+    response.setHeader("content-type", "application/json");
+    response.end(JSON.stringify({ data: [{ id: "m" }] }));
+  });
+  t.after(() => lists[Symbol.asyncDispose]());
+  const provider = await opened(t, { ...at(down), ...quick, fallbacks: [{ base_url: lists.baseUrl }] });
+  const { error } = await asked(provider);
+  assert.deepEqual([error?.code, error?.retryable], ["unavailable", true]);
+  assert.match(error?.message ?? "", /answered 503: down/);
+  const before = lists.heard.length;
+  up = true;
+  await asked(provider);
+  assert.ok(lists.heard.some(({ url }, index) => index >= before && url.endsWith("/chat/completions")));
+});
+
+test("a request that is stopped while a fallback is opened ends at once", async (t) => {
+  const down = await playing(t, failure(503, "down"));
+  const asks = Promise.withResolvers<void>();
+  const slow = await ScriptedServer.always(() => asks.resolve());
+  t.after(() => slow[Symbol.asyncDispose]());
+  const provider = await opened(t, { ...at(down), ...quick, fallbacks: [{ base_url: slow.baseUrl }] });
+  const stop = new AbortController();
+  const stopped = asked(provider, {}, stop.signal);
+  await asks.promise;
+  stop.abort(new Error("gone"));
+  assert.equal((await stopped).error?.code, "cancelled");
+});
+
 test("an answer says what it cost by the app's table, and nothing where no price is known", async (t) => {
   const server = await playing(t, answer("ok"));
   const prices = { "*": { input: 1, output: 2 }, "m*": { input: 1_000_000, output: 2_000_000, cache_read: 100_000 } };
@@ -107,6 +157,17 @@ test("a budget that is used up refuses the next request with both figures, and a
 test("a budget in dollars for a model without a price is refused at once, with the fix", async (t) => {
   const server = await playing(t, answer("ok"));
   await assert.rejects(opened(t, { ...at(server), budget: { cost_usd: 1 } }), /what m costs is not known: add it to/);
+});
+
+test("an embedded model without a price is refused under a budget in dollars before it is loaded", async (t) => {
+  const folder = await mkdtemp(join(tmpdir(), "bytebot-around-"));
+  t.after(() => rm(folder, { recursive: true, force: true }));
+  // Loading this would fail, and say so.
+  const model = join(folder, "no-model.gguf");
+  await writeFile(model, "GGUF and nothing more");
+  const prices = { "gpt*": { input: 1, output: 1 } };
+  const refused = opened(t, { model, prices, budget: { cost_usd: 1 } });
+  await assert.rejects(refused, /what no-model\.gguf costs is not known/);
 });
 
 test("so many requests of a key run at once, the others wait in order, and an abort leaves the line", async (t) => {
