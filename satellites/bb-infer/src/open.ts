@@ -1,13 +1,13 @@
 import { basename } from "node:path";
-import { BytebotError } from "bytebot/sdk";
-import { budgeted, priced, Spent } from "./around/cost.ts";
+import { budgeted, Spent, type Budgeted } from "./around/budget.ts";
+import { mustKnow, priced } from "./around/cost.ts";
 import { withFallbacks, type Fallback } from "./around/fallback.ts";
 import { paced, Rate } from "./around/rate.ts";
 import { chooseFallback, type Choice, type ChooseOptions } from "./choose.ts";
 import { embeddedClaims } from "./embedded/claims.ts";
 import { Opened } from "./opened.ts";
 import type { Options, Reach } from "./options.ts";
-import { openPrices, type Costs } from "./prices.ts";
+import { openPrices } from "./prices.ts";
 import type { Provider } from "./provider.ts";
 import { claimsOf, withOwn, type Claimed } from "./remote/claims.ts";
 import { isVendors, knownOf } from "./remote/known.ts";
@@ -21,15 +21,22 @@ export interface OpenOptions extends ChooseOptions {
   claimed?: Claimed | undefined;
 }
 
+/** How one of the models is opened. */
+interface One extends OpenOptions {
+  isPrimary: boolean;
+  spent: Spent | undefined;
+}
+
 /**
- * A choice → what answers: the model, at the pace of its key, with its cost, and the fallbacks behind it, within the budget.
+ * A choice → what answers: the model, at the pace of its key, with its cost, within the budget, and the fallbacks behind it.
  * The embedded model is downloaded where needed, and loaded. A fallback is chosen and opened when it is first asked: what
  * is wrong with it takes nothing from the model before it. Rejects with BytebotError.
  */
 export async function open(choice: Choice, options: OpenOptions): Promise<Provider> {
   const { fallbacks = [], budget, rate } = choice.options;
+  const spent = budget && new Spent(budget);
   const rates = new Map<string, Rate>();
-  const at = async (one: Choice, own: OpenOptions & { isPrimary: boolean }): Promise<Provider> => {
+  const at = async (one: Choice, own: One): Promise<Provider> => {
     if (one.kind === "embedded") return openModel(one, choice.options, own);
     const provider = await openServer(one, choice.options, own);
     if (!rate) return provider;
@@ -41,13 +48,12 @@ export async function open(choice: Choice, options: OpenOptions): Promise<Provid
   };
   const others = fallbacks.map((fallback): Fallback => {
     const opened = new Opened(async (closing) => {
-      const own = { ...options, signal: AbortSignal.any([options.signal, closing]), isPrimary: false };
+      const own = { ...options, spent, signal: AbortSignal.any([options.signal, closing]), isPrimary: false };
       return at(await chooseFallback(fallback, choice, own), own);
     });
     return { name: nameOf(fallback), get: () => opened.get(), close: () => opened.close() };
   });
-  const provider = withFallbacks(await at(choice, { ...options, isPrimary: true }), others);
-  return budget ? budgeted(provider, new Spent(budget)) : provider;
+  return withFallbacks(await at(choice, { ...options, spent, isPrimary: true }), others);
 }
 
 function nameOf(fallback: string | Reach): string {
@@ -58,7 +64,7 @@ function nameOf(fallback: string | Reach): string {
 
 type Of<Kind extends Choice["kind"]> = Extract<Choice, { kind: Kind }>;
 
-async function openModel(one: Of<"embedded">, { prices, budget }: Options, options: OpenOptions): Promise<Provider> {
+async function openModel(one: Of<"embedded">, { prices, budget }: Options, options: One): Promise<Provider> {
   // What runs here costs nothing, unless the app says otherwise.
   const costs = await openPrices(prices ?? { "*": { input: 0, output: 0 } }, undefined);
   const file = await prepareWeights({ model: one.model, signal: options.signal, onProgress: options.onProgress });
@@ -68,13 +74,13 @@ async function openModel(one: Of<"embedded">, { prices, budget }: Options, optio
   // Checked before: a model that was loaded and then refused would keep its memory.
   mustKnow(costs, basename(file), budget);
   const provider = await openEmbedded({ file, params, tools, signal: options.signal });
-  return priced(provider, basename(file), costs);
+  return counted(provider, { model: basename(file), costs, params }, options.spent);
 }
 
 async function openServer(
   one: Of<"remote">,
   { prices, budget, timeouts, retry }: Options,
-  { env, isPrimary, signal, claimed: known }: OpenOptions & { isPrimary: boolean },
+  { env, isPrimary, signal, spent, claimed: known }: One,
 ): Promise<Provider> {
   const { provider, model, baseUrl, keyEnv } = one;
   const { params, headers, settings, api, cache } = one.options;
@@ -82,16 +88,13 @@ async function openServer(
   mustKnow(costs, model, budget);
   const claimed = (isPrimary && known) || (await claimsOf({ ...one.options, provider, model, baseUrl }, signal));
   const reach = { provider, model, api, baseUrl, keyEnv, headers, params, settings, cache, timeouts, retry };
-  return priced(await openRemote({ ...reach, ...claimed, isPrimary, env }), model, costs);
+  return counted(await openRemote({ ...reach, ...claimed, isPrimary, env }), { model, costs, params }, spent);
 }
 
-/** Money can be counted only where it is known what a model costs. */
-function mustKnow(costs: Costs, model: string, budget: Options["budget"]): void {
-  if (budget?.cost_usd === undefined || costs(model, { input_tokens: 1, output_tokens: 1 }) !== undefined) return;
-  throw new BytebotError(
-    "invalid_params",
-    `bb-infer: opts.budget.cost_usd is set, and what ${model} costs is not known: add it to opts.prices, or "*"`,
-  );
+/** Tells what its answers cost, and keeps within the budget. */
+function counted(provider: Provider, about: Budgeted, spent: Spent | undefined): Provider {
+  const withCost = priced(provider, about.model, about.costs);
+  return spent ? budgeted(withCost, about, spent) : withCost;
 }
 
 /** What a choice will announce, before it is opened: the handshake does not wait for a download. */

@@ -1,41 +1,9 @@
 import assert from "node:assert/strict";
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
-import { test, type TestContext } from "node:test";
-import type { BytebotError, InferEnd } from "bytebot/sdk";
-import { choose } from "../src/choose.ts";
-import { open } from "../src/open.ts";
-import type { Provider } from "../src/provider.ts";
+import { test } from "node:test";
 import { playing } from "./asking.ts";
-import { Collected, request, said } from "./collected.ts";
+import { said } from "./collected.ts";
+import { asked, at, opened, quick } from "./opened.ts";
 import { answer, begin, delta, failure, ScriptedServer } from "./scripted-server.ts";
-
-const signal = AbortSignal.timeout(20_000);
-const quick = { retry: { tries: 1 } };
-
-async function opened(t: TestContext, opts: Record<string, unknown>): Promise<Provider> {
-  const provider = await open(await choose(opts, { env: {}, local: [] }), { signal, env: {} });
-  t.after(() => provider.close());
-  return provider;
-}
-
-async function asked(
-  provider: Provider,
-  more: Partial<Parameters<typeof request>[0]> = {},
-  abort = signal,
-): Promise<{ reply: Collected; end?: InferEnd; error?: BytebotError }> {
-  const reply = new Collected();
-  try {
-    const context = { signal: abort, drained: () => Promise.resolve() };
-    const end = await provider.infer(request({ messages: [said("Hello")], ...more }), reply, context);
-    return { reply, end };
-  } catch (error) {
-    return { reply, error: error as BytebotError };
-  }
-}
-
-const at = (server: ScriptedServer, model = "m") => ({ base_url: server.baseUrl, model });
 
 test("a fallback answers where the first model fails before its first chunk, in the order of the list", async (t) => {
   const down = await playing(t, failure(503, "down"));
@@ -142,32 +110,6 @@ test("a vendor's models have prices without a table", async () => {
   assert.equal(costs("claude-sonnet-4-5", usage), 0.3 + 1.5);
   assert.equal(costs("no-such-model", usage), undefined);
   assert.equal(costs("claude-sonnet-4-5", { output_tokens: 5 }), undefined);
-});
-
-test("a budget that is used up refuses the next request with both figures, and asks nobody", async (t) => {
-  const server = await playing(t, answer("ok"));
-  const provider = await opened(t, { ...at(server), budget: { tokens: 10 } });
-  assert.equal((await asked(provider)).error, undefined);
-  const { error } = await asked(provider);
-  assert.deepEqual([error?.code, error?.retryable], ["budget_exceeded", false]);
-  assert.match(error?.message ?? "", /13 of 10 tokens/);
-  assert.equal(server.heard.length, 1);
-});
-
-test("a budget in dollars for a model without a price is refused at once, with the fix", async (t) => {
-  const server = await playing(t, answer("ok"));
-  await assert.rejects(opened(t, { ...at(server), budget: { cost_usd: 1 } }), /what m costs is not known: add it to/);
-});
-
-test("an embedded model without a price is refused under a budget in dollars before it is loaded", async (t) => {
-  const folder = await mkdtemp(join(tmpdir(), "bytebot-around-"));
-  t.after(() => rm(folder, { recursive: true, force: true }));
-  // Loading this would fail, and say so.
-  const model = join(folder, "no-model.gguf");
-  await writeFile(model, "GGUF and nothing more");
-  const prices = { "gpt*": { input: 1, output: 1 } };
-  const refused = opened(t, { model, prices, budget: { cost_usd: 1 } });
-  await assert.rejects(refused, /what no-model\.gguf costs is not known/);
 });
 
 test("so many requests of a key run at once, the others wait in order, and an abort leaves the line", async (t) => {

@@ -1,7 +1,9 @@
-import { BytebotError, type Block, type ErrorCode, type InferReply } from "bytebot/sdk";
+import { BytebotError, type ErrorCode } from "bytebot/sdk";
 import type { Provider } from "../provider.ts";
 import { until } from "../until.ts";
+import { OverBudget } from "./budget.ts";
 import { shownOf } from "./rate.ts";
+import { Seen } from "./seen.ts";
 
 /** What another model may do better: everything but what is wrong with the request itself. */
 const mendable: readonly ErrorCode[] = [
@@ -43,8 +45,7 @@ export function withFallbacks(
         try {
           return await provider.infer(request, seen, context);
         } catch (error) {
-          const mayGoOn = error instanceof BytebotError && mendable.includes(error.code) && !seen.begun;
-          if (!mayGoOn || context.signal.aborted) throw error;
+          if (!mayGoOn(error) || seen.begun || context.signal.aborted) throw error;
           if (rest.length > 0) report(`bb-infer: ${provider.label} failed (${error.code}): ${rest[0]?.name} is asked`);
           const next = await nextOf(rest, context.signal, report);
           if (!next) throw error;
@@ -56,6 +57,10 @@ export function withFallbacks(
       await Promise.all([first, ...others].map((provider) => provider.close()));
     },
   };
+}
+
+function mayGoOn(error: unknown): error is BytebotError {
+  return error instanceof BytebotError && mendable.includes(error.code) && !(error instanceof OverBudget);
 }
 
 /** The first that can be opened; it and those before it are taken from the list. */
@@ -73,39 +78,4 @@ async function nextOf(
     }
   }
   return undefined;
-}
-
-/** A reply, and whether anything of it has left. */
-class Seen implements InferReply {
-  begun = false;
-  private readonly reply: InferReply;
-
-  constructor(reply: InferReply) {
-    this.reply = reply;
-  }
-
-  text(delta: string): void {
-    this.begun = true;
-    this.reply.text(delta);
-  }
-
-  thinking(delta: string): void {
-    this.begun = true;
-    this.reply.thinking(delta);
-  }
-
-  signature(value: string): void {
-    this.begun = true;
-    this.reply.signature(value);
-  }
-
-  toolUse(call: Parameters<InferReply["toolUse"]>[0]): ReturnType<InferReply["toolUse"]> {
-    this.begun = true;
-    return this.reply.toolUse(call);
-  }
-
-  block(block: Block): void {
-    this.begun = true;
-    this.reply.block(block);
-  }
 }
