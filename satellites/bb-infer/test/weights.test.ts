@@ -7,7 +7,7 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { after, before, test } from "node:test";
+import { after, before, test, type TestContext } from "node:test";
 import { BytebotError } from "bytebot/sdk";
 import { locked } from "../src/weights/cache.ts";
 import { pinned, prepareWeights, type Progress } from "../src/weights/index.ts";
@@ -164,6 +164,53 @@ test("a Hugging Face file is fetched, goes on after a cut, and is refused where 
   const wrong = await refused({ model: "hf:user/repo/other.gguf", folder });
   assert.match(wrong.message, /is another file or damaged/);
   assert.equal((await refused({ model: "hf:user/repo", folder })).code, "invalid_params");
+});
+
+/** A hub whose store refuses, as the real one does, what begins at or after the end of the file; and what it was asked. */
+async function hubWith(t: TestContext, content: Buffer): Promise<(string | undefined)[]> {
+  const ranges: (string | undefined)[] = [];
+  const linked = {
+    "x-linked-size": content.length,
+    "x-linked-etag": `"${createHash("sha256").update(content).digest("hex")}"`,
+  };
+  const server = createServer((request, response) => {
+    if (request.url?.startsWith("/user/repo/"))
+      return response.writeHead(302, { location: "/store/x", ...linked }).end();
+    const { range } = request.headers;
+    ranges.push(range);
+    const from = Number(/bytes=(\d+)-/.exec(range ?? "")?.[1] ?? 0);
+    if (from >= content.length) return response.writeHead(416).end();
+    response.writeHead(range ? 206 : 200, { "content-length": content.length - from });
+    return response.end(content.subarray(from));
+  });
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  process.env["HF_ENDPOINT"] = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  t.after(() => {
+    delete process.env["HF_ENDPOINT"];
+    server.closeAllConnections();
+    server.close();
+  });
+  return ranges;
+}
+
+test("a Hugging Face download that was stopped while it was checked is checked again, and nothing is fetched twice", async (t) => {
+  const content = Buffer.concat([Buffer.from("GGUF"), Buffer.alloc(500_000, 8)]);
+  const ranges = await hubWith(t, content);
+  const stop = new AbortController();
+  const onProgress = ({ stage }: Progress) => void (stage === "verify" && stop.abort());
+  const model = "hf:user/repo/whole.gguf";
+  assert.equal((await refused({ model, folder, signal: stop.signal, onProgress })).code, "cancelled");
+  assert.deepEqual(await readFile(await prepareWeights({ model, folder })), content);
+  assert.deepEqual(ranges, [undefined]);
+});
+
+test("a part that is longer than the file on Hugging Face is deleted, and all of it fetched", async (t) => {
+  const content = Buffer.concat([Buffer.from("GGUF"), Buffer.alloc(1_000, 9)]);
+  const ranges = await hubWith(t, content);
+  await writeFile(join(folder, "user--repo--shrunk.gguf.partial"), Buffer.alloc(5_000));
+  assert.deepEqual(await readFile(await prepareWeights({ model: "hf:user/repo/shrunk.gguf", folder })), content);
+  assert.deepEqual(ranges, ["bytes=5000-", undefined]);
 });
 
 test("a GGUF that is cut is refused by name when it is loaded", async () => {
