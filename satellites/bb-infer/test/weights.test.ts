@@ -5,11 +5,12 @@ import { once } from "node:events";
 import { copyFile, mkdtemp, open, readdir, readFile, rm, stat, truncate, writeFile } from "node:fs/promises";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
-import { tmpdir } from "node:os";
+import { hostname, tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, test, type TestContext } from "node:test";
 import { BytebotError } from "bytebot/sdk";
 import { locked } from "../src/weights/cache.ts";
+import { run } from "../src/weights/python.ts";
 import { pinned, prepareWeights, type Progress } from "../src/weights/index.ts";
 
 let folder = "";
@@ -115,13 +116,43 @@ test("two at once: the second waits for the first; a lock whose owner has died i
   assert.deepEqual(order, ["first", "first ends", "second"]);
   const child = spawn(process.execPath, ["-e", ""]);
   await once(child, "close");
-  await writeFile(lock, JSON.stringify({ host: (await import("node:os")).hostname(), pid: child.pid, nonce: "x" }));
+  await writeFile(lock, JSON.stringify({ host: hostname(), pid: child.pid, nonce: "x" }));
   await locked(
     lock,
     { signal, waiting: () => assert.fail("waited for the dead") },
     async () => void order.push("third"),
   );
   assert.equal(order.at(-1), "third");
+});
+
+test("of many that find a dead lock at once one has it at a time", async () => {
+  const lock = join(folder, "crowd.lock");
+  const child = spawn(process.execPath, ["-e", ""]);
+  await once(child, "close");
+  for (let round = 0; round < 10; round += 1) {
+    await writeFile(lock, JSON.stringify({ host: hostname(), pid: child.pid, nonce: "x" }));
+    let inside = 0;
+    const work = async () => {
+      inside += 1;
+      assert.equal(inside, 1, "two have the lock");
+      for (let turn = 0; turn < 20; turn += 1) await new Promise(setImmediate);
+      inside -= 1;
+    };
+    const waiting = () => undefined;
+    await Promise.all(Array.from({ length: 4 }, () => locked(lock, { signal, waiting }, work)));
+  }
+});
+
+test("what is run for the weights sees how to reach the network, and no key", async (t) => {
+  process.env["SOME_API_KEY"] = "sk-secret";
+  process.env["PIP_INDEX_URL"] = "http://127.0.0.1:9/simple";
+  process.env["https_proxy"] = "http://127.0.0.1:9";
+  t.after(() => ["SOME_API_KEY", "PIP_INDEX_URL", "https_proxy"].forEach((name) => delete process.env[name]));
+  const names = "console.log(Object.keys(process.env).join(' '))";
+  const { stdout } = await run([process.execPath, "-e", names], { signal, env: { TMPDIR: folder } });
+  const seen = stdout.trim().split(" ");
+  assert.ok(!seen.includes("SOME_API_KEY"));
+  for (const name of ["PATH", "HOME", "TMPDIR", "PIP_INDEX_URL", "https_proxy"]) assert.ok(seen.includes(name), name);
 });
 
 test("a Hugging Face file is fetched, goes on after a cut, and is refused where its hash is not the hub's", async (t) => {
