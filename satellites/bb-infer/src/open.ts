@@ -1,7 +1,7 @@
 import { basename } from "node:path";
 import { budgeted, Spent, type Budgeted } from "./around/budget.ts";
 import { mustKnow, priced } from "./around/cost.ts";
-import { withFallbacks, type Fallback } from "./around/fallback.ts";
+import { mayGoOn, withFallbacks, type Fallback } from "./around/fallback.ts";
 import { paced, Rate } from "./around/rate.ts";
 import { chooseFallback, type Choice, type ChooseOptions } from "./choose.ts";
 import { embeddedClaims } from "./embedded/claims.ts";
@@ -12,6 +12,7 @@ import type { Provider } from "./provider.ts";
 import { claimsOf, withOwn, type Claimed } from "./remote/claims.ts";
 import { isVendors, knownOf } from "./remote/known.ts";
 import { openRemote } from "./remote/provider.ts";
+import { until } from "./until.ts";
 import { prepareWeights, type Progress } from "./weights/index.ts";
 
 export interface OpenOptions extends ChooseOptions {
@@ -30,7 +31,8 @@ interface One extends OpenOptions {
 /**
  * A choice → what answers: the model, at the pace of its key, with its cost, within the budget, and the fallbacks behind it.
  * The embedded model is downloaded where needed, and loaded. A fallback is chosen and opened when it is first asked: what
- * is wrong with it takes nothing from the model before it. Rejects with BytebotError.
+ * is wrong with it takes nothing from the model before it; nor does a first model that cannot be opened from those behind.
+ * Rejects with BytebotError.
  */
 export async function open(choice: Choice, options: OpenOptions): Promise<Provider> {
   const { fallbacks = [], budget, rate } = choice.options;
@@ -53,7 +55,25 @@ export async function open(choice: Choice, options: OpenOptions): Promise<Provid
     });
     return { name: nameOf(fallback), get: () => opened.get(), close: () => opened.close() };
   });
-  return withFallbacks(await at(choice, { ...options, spent, isPrimary: true }), others);
+  const first = new Opened(async (closing) =>
+    at(choice, { ...options, spent, signal: AbortSignal.any([options.signal, closing]), isPrimary: true }),
+  );
+  try {
+    return withFallbacks(await first.get(), others);
+  } catch (error) {
+    if (others.length === 0 || !mayGoOn(error)) throw error;
+    return withFallbacks(unopened(first, choice.model ?? choice.provider), others);
+  }
+}
+
+/** A model that could not be opened yet: each request tries again, and what goes wrong is its failure. */
+function unopened(model: Opened, label: string): Provider {
+  return {
+    label,
+    capabilities: {},
+    infer: async (request, reply, context) => (await until(model.get(), context.signal)).infer(request, reply, context),
+    close: () => model.close(),
+  };
 }
 
 function nameOf(fallback: string | Reach): string {

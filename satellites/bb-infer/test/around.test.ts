@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import type { BytebotError } from "bytebot/sdk";
 import { playing } from "./asking.ts";
 import { said } from "./collected.ts";
 import { asked, at, opened, quick } from "./opened.ts";
@@ -58,6 +59,15 @@ test("a fallback that cannot be opened is no harm to the first model, and is pas
   const provider = await opened(t, { ...at(server), ...quick, fallbacks });
   assert.equal((await asked(provider)).reply.said, "from the first");
   assert.equal((await asked(provider)).reply.said, "from the last");
+});
+
+test("where the first model cannot be opened its fallback answers, and without one that is told at once", async (t) => {
+  const server = await playing(t, answer("from the fallback"));
+  for (const first of [{ model: "/nowhere/at-all.gguf" }, { provider: "no-such-package-anywhere", model: "m" }]) {
+    const provider = await opened(t, { ...first, fallbacks: [at(server)] });
+    assert.equal((await asked(provider)).reply.said, "from the fallback");
+    await assert.rejects(opened(t, first), (error: BytebotError) => error.code === "not_found");
+  }
 });
 
 test("where no fallback can be opened, the failure of the first model is told, and the next request tries them again", async (t) => {

@@ -59,7 +59,8 @@ export function withFallbacks(
   };
 }
 
-function mayGoOn(error: unknown): error is BytebotError {
+/** True for what another model may do better. */
+export function mayGoOn(error: unknown): error is BytebotError {
   return error instanceof BytebotError && mendable.includes(error.code) && !(error instanceof OverBudget);
 }
 

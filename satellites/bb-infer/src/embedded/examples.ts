@@ -51,10 +51,11 @@ function written({ description = "" }: ModelTool): Example[] {
 
 function objectAt(text: string, start: number): Record<string, unknown> | undefined {
   const part = text.slice(start, start + MAX_INPUT);
-  let ends = 0;
-  for (let end = part.indexOf("}"); end >= 0 && (ends += 1) <= MAX_ENDS; end = part.indexOf("}", end + 1)) {
+  let end = part.indexOf("}");
+  for (let ends = 0; end >= 0 && ends < MAX_ENDS; ends += 1) {
     const value = parse(part.slice(0, end + 1));
     if (value !== undefined) return value as Record<string, unknown>;
+    end = part.indexOf("}", end + 1);
   }
   return undefined;
 }
