@@ -2,6 +2,7 @@ import * as bb from "bytebot/sdk";
 import { choose, type Choice } from "./choose.ts";
 import { claims, open } from "./open.ts";
 import type { Claimed } from "./remote/claims.ts";
+import { Opened } from "./opened.ts";
 import { toOptions } from "./options.ts";
 import type { Provider } from "./provider.ts";
 import { until } from "./until.ts";
@@ -25,7 +26,7 @@ export async function main({ opts, signal }: Parameters<bb.Main>[0]): Promise<vo
   const chosen = await chosenNow(opts, signal);
   const capabilities = chosen?.claimed.capabilities ?? claimedBy(opts);
   const satellite = await bb.sync({ kind: "infer", name: "bb-infer", capabilities, signal });
-  const model = new Opened(() => start(opts, satellite.signal, chosen));
+  const model = new Opened((closing) => start(opts, AbortSignal.any([satellite.signal, closing]), chosen));
   // Loaded before it is asked for; a failure is told to whoever asks.
   void model.get().catch(() => undefined);
   satellite.onInfer(async (request, reply, context) => {
@@ -73,32 +74,6 @@ async function start(opts: Record<string, unknown>, signal: AbortSignal, chosen?
   const choice = chosen?.choice ?? (await choose(opts, { signal }));
   const onProgress = tenths((line) => console.error(`bb-infer: ${line}`));
   return open(choice, { signal, claimed: chosen?.claimed, onProgress });
-}
-
-/** A model that is opened once; after a failure, again. */
-class Opened {
-  private readonly begin: () => Promise<Provider>;
-  private opening: Promise<Provider> | undefined;
-
-  constructor(begin: () => Promise<Provider>) {
-    this.begin = begin;
-  }
-
-  get(): Promise<Provider> {
-    if (!this.opening) {
-      const opening = this.begin();
-      this.opening = opening;
-      opening.catch(() => {
-        if (this.opening === opening) this.opening = undefined;
-      });
-    }
-    return this.opening;
-  }
-
-  async close(): Promise<void> {
-    const provider = await this.opening?.catch(() => undefined);
-    await provider?.close();
-  }
 }
 
 /** Progress as a line at every tenth, for a log. */

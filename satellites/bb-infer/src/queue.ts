@@ -28,7 +28,8 @@ export class Queue {
       }
     })();
     // An aborted waiter leaves early; whoever is behind it still waits for what was before it.
-    this.tail = Promise.allSettled([before, result]);
+    // What they came to would else be kept, each in the next one's, for ever.
+    this.tail = Promise.allSettled([before, result]).then(() => undefined);
     return result;
   }
 

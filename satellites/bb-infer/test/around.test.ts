@@ -1,38 +1,10 @@
 import assert from "node:assert/strict";
-import { test, type TestContext } from "node:test";
-import type { BytebotError, InferEnd } from "bytebot/sdk";
-import { choose } from "../src/choose.ts";
-import { open } from "../src/open.ts";
-import type { Provider } from "../src/provider.ts";
+import { test } from "node:test";
+import type { BytebotError } from "bytebot/sdk";
 import { playing } from "./asking.ts";
-import { Collected, request, said } from "./collected.ts";
-import { answer, begin, delta, failure, type ScriptedServer } from "./scripted-server.ts";
-
-const signal = AbortSignal.timeout(20_000);
-const quick = { retry: { tries: 1 } };
-
-async function opened(t: TestContext, opts: Record<string, unknown>): Promise<Provider> {
-  const provider = await open(await choose(opts, { env: {}, local: [] }), { signal, env: {} });
-  t.after(() => provider.close());
-  return provider;
-}
-
-async function asked(
-  provider: Provider,
-  more: Partial<Parameters<typeof request>[0]> = {},
-  abort = signal,
-): Promise<{ reply: Collected; end?: InferEnd; error?: BytebotError }> {
-  const reply = new Collected();
-  try {
-    const context = { signal: abort, drained: () => Promise.resolve() };
-    const end = await provider.infer(request({ messages: [said("Hello")], ...more }), reply, context);
-    return { reply, end };
-  } catch (error) {
-    return { reply, error: error as BytebotError };
-  }
-}
-
-const at = (server: ScriptedServer, model = "m") => ({ base_url: server.baseUrl, model });
+import { said } from "./collected.ts";
+import { asked, at, opened, quick } from "./opened.ts";
+import { answer, begin, delta, failure, ScriptedServer } from "./scripted-server.ts";
 
 test("a fallback answers where the first model fails before its first chunk, in the order of the list", async (t) => {
   const down = await playing(t, failure(503, "down"));
@@ -74,6 +46,62 @@ test("no fallback answers after the first chunk, for a wrong request, or where a
   assert.deepEqual(other.heard, []);
 });
 
+test("a fallback that cannot be opened is no harm to the first model, and is passed over, not the one behind it", async (t) => {
+  const server = await playing(t, answer("from the first"), failure(503, "down"));
+  const good = await playing(t, answer("from the last"));
+  const nobody = "http://127.0.0.1:9/v1";
+  const fallbacks = [
+    { provider: "openai-compatible", base_url: nobody },
+    { provider: "no-such-package-anywhere", model: "m" },
+    { model: "/nowhere/at-all.gguf" },
+    at(good),
+  ];
+  const provider = await opened(t, { ...at(server), ...quick, fallbacks });
+  assert.equal((await asked(provider)).reply.said, "from the first");
+  assert.equal((await asked(provider)).reply.said, "from the last");
+});
+
+test("where the first model cannot be opened its fallback answers, and without one that is told at once", async (t) => {
+  const server = await playing(t, answer("from the fallback"));
+  for (const first of [{ model: "/nowhere/at-all.gguf" }, { provider: "no-such-package-anywhere", model: "m" }]) {
+    const provider = await opened(t, { ...first, fallbacks: [at(server)] });
+    assert.equal((await asked(provider)).reply.said, "from the fallback");
+    await assert.rejects(opened(t, first), (error: BytebotError) => error.code === "not_found");
+  }
+});
+
+test("where no fallback can be opened, the failure of the first model is told, and the next request tries them again", async (t) => {
+  const down = await playing(t, failure(503, "down"));
+  let up = false;
+  const lists = await ScriptedServer.always((response) => {
+    if (!up) return void response.writeHead(503).end();
+    response.setHeader("content-type", "application/json");
+    response.end(JSON.stringify({ data: [{ id: "m" }] }));
+  });
+  t.after(() => lists[Symbol.asyncDispose]());
+  const provider = await opened(t, { ...at(down), ...quick, fallbacks: [{ base_url: lists.baseUrl }] });
+  const { error } = await asked(provider);
+  assert.deepEqual([error?.code, error?.retryable], ["unavailable", true]);
+  assert.match(error?.message ?? "", /answered 503: down/);
+  const before = lists.heard.length;
+  up = true;
+  await asked(provider);
+  assert.ok(lists.heard.some(({ url }, index) => index >= before && url.endsWith("/chat/completions")));
+});
+
+test("a request that is stopped while a fallback is opened ends at once", async (t) => {
+  const down = await playing(t, failure(503, "down"));
+  const asks = Promise.withResolvers<void>();
+  const slow = await ScriptedServer.always(() => asks.resolve());
+  t.after(() => slow[Symbol.asyncDispose]());
+  const provider = await opened(t, { ...at(down), ...quick, fallbacks: [{ base_url: slow.baseUrl }] });
+  const stop = new AbortController();
+  const stopped = asked(provider, {}, stop.signal);
+  await asks.promise;
+  stop.abort(new Error("gone"));
+  assert.equal((await stopped).error?.code, "cancelled");
+});
+
 test("an answer says what it cost by the app's table, and nothing where no price is known", async (t) => {
   const server = await playing(t, answer("ok"));
   const prices = { "*": { input: 1, output: 2 }, "m*": { input: 1_000_000, output: 2_000_000, cache_read: 100_000 } };
@@ -92,21 +120,6 @@ test("a vendor's models have prices without a table", async () => {
   assert.equal(costs("claude-sonnet-4-5", usage), 0.3 + 1.5);
   assert.equal(costs("no-such-model", usage), undefined);
   assert.equal(costs("claude-sonnet-4-5", { output_tokens: 5 }), undefined);
-});
-
-test("a budget that is used up refuses the next request with both figures, and asks nobody", async (t) => {
-  const server = await playing(t, answer("ok"));
-  const provider = await opened(t, { ...at(server), budget: { tokens: 10 } });
-  assert.equal((await asked(provider)).error, undefined);
-  const { error } = await asked(provider);
-  assert.deepEqual([error?.code, error?.retryable], ["budget_exceeded", false]);
-  assert.match(error?.message ?? "", /13 of 10 tokens/);
-  assert.equal(server.heard.length, 1);
-});
-
-test("a budget in dollars for a model without a price is refused at once, with the fix", async (t) => {
-  const server = await playing(t, answer("ok"));
-  await assert.rejects(opened(t, { ...at(server), budget: { cost_usd: 1 } }), /what m costs is not known: add it to/);
 });
 
 test("so many requests of a key run at once, the others wait in order, and an abort leaves the line", async (t) => {

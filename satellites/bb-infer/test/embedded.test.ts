@@ -53,6 +53,19 @@ test("tool_choice tool gives a call of that tool, whatever was asked", async () 
   assert.match(JSON.stringify(reply.blocks[0]?.["input"]), /^\{"path":"[^"]*"\}$/);
 });
 
+test("a tool whose name is long is called by its whole name, also beside one that begins as it does", async () => {
+  const begin = "x7_q9_z4_k2_w8_".repeat(8);
+  const named = (end: string): ModelTool => ({
+    name: `${begin}${end}`.slice(0, 128),
+    description: `Answers questions about ${end}.`,
+    input_schema: { type: "object", properties: { question: { type: "string", maxLength: 20 } } },
+  });
+  const long = [named("weather"), named("letters")];
+  const { reply, end } = await infer({ messages: [said("Will it rain?")], tools: long, tool_choice: { type: "any" } });
+  assert.equal(end.stop_reason, "tool_use");
+  assert.ok(long.some(({ name }) => name === reply.blocks[0]?.["name"]));
+});
+
 test("arguments follow nested schemas, enums and optional properties", async () => {
   const tool: ModelTool = {
     name: "paint",

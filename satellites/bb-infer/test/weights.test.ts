@@ -5,11 +5,12 @@ import { once } from "node:events";
 import { copyFile, mkdtemp, open, readdir, readFile, rm, stat, truncate, writeFile } from "node:fs/promises";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
-import { tmpdir } from "node:os";
+import { hostname, tmpdir } from "node:os";
 import { join } from "node:path";
-import { after, before, test } from "node:test";
+import { after, before, test, type TestContext } from "node:test";
 import { BytebotError } from "bytebot/sdk";
 import { locked } from "../src/weights/cache.ts";
+import { run } from "../src/weights/python.ts";
 import { pinned, prepareWeights, type Progress } from "../src/weights/index.ts";
 
 let folder = "";
@@ -115,13 +116,43 @@ test("two at once: the second waits for the first; a lock whose owner has died i
   assert.deepEqual(order, ["first", "first ends", "second"]);
   const child = spawn(process.execPath, ["-e", ""]);
   await once(child, "close");
-  await writeFile(lock, JSON.stringify({ host: (await import("node:os")).hostname(), pid: child.pid, nonce: "x" }));
+  await writeFile(lock, JSON.stringify({ host: hostname(), pid: child.pid, nonce: "x" }));
   await locked(
     lock,
     { signal, waiting: () => assert.fail("waited for the dead") },
     async () => void order.push("third"),
   );
   assert.equal(order.at(-1), "third");
+});
+
+test("of many that find a dead lock at once one has it at a time", async () => {
+  const lock = join(folder, "crowd.lock");
+  const child = spawn(process.execPath, ["-e", ""]);
+  await once(child, "close");
+  for (let round = 0; round < 10; round += 1) {
+    await writeFile(lock, JSON.stringify({ host: hostname(), pid: child.pid, nonce: "x" }));
+    let inside = 0;
+    const work = async () => {
+      inside += 1;
+      assert.equal(inside, 1, "two have the lock");
+      for (let turn = 0; turn < 20; turn += 1) await new Promise(setImmediate);
+      inside -= 1;
+    };
+    const waiting = () => undefined;
+    await Promise.all(Array.from({ length: 4 }, () => locked(lock, { signal, waiting }, work)));
+  }
+});
+
+test("what is run for the weights sees how to reach the network, and no key", async (t) => {
+  process.env["SOME_API_KEY"] = "sk-secret";
+  process.env["PIP_INDEX_URL"] = "http://127.0.0.1:9/simple";
+  process.env["https_proxy"] = "http://127.0.0.1:9";
+  t.after(() => ["SOME_API_KEY", "PIP_INDEX_URL", "https_proxy"].forEach((name) => delete process.env[name]));
+  const names = "console.log(Object.keys(process.env).join(' '))";
+  const { stdout } = await run([process.execPath, "-e", names], { signal, env: { TMPDIR: folder } });
+  const seen = stdout.trim().split(" ");
+  assert.ok(!seen.includes("SOME_API_KEY"));
+  for (const name of ["PATH", "HOME", "TMPDIR", "PIP_INDEX_URL", "https_proxy"]) assert.ok(seen.includes(name), name);
 });
 
 test("a Hugging Face file is fetched, goes on after a cut, and is refused where its hash is not the hub's", async (t) => {
@@ -164,6 +195,53 @@ test("a Hugging Face file is fetched, goes on after a cut, and is refused where 
   const wrong = await refused({ model: "hf:user/repo/other.gguf", folder });
   assert.match(wrong.message, /is another file or damaged/);
   assert.equal((await refused({ model: "hf:user/repo", folder })).code, "invalid_params");
+});
+
+/** A hub whose store refuses, as the real one does, what begins at or after the end of the file; and what it was asked. */
+async function hubWith(t: TestContext, content: Buffer): Promise<(string | undefined)[]> {
+  const ranges: (string | undefined)[] = [];
+  const linked = {
+    "x-linked-size": content.length,
+    "x-linked-etag": `"${createHash("sha256").update(content).digest("hex")}"`,
+  };
+  const server = createServer((request, response) => {
+    if (request.url?.startsWith("/user/repo/"))
+      return response.writeHead(302, { location: "/store/x", ...linked }).end();
+    const { range } = request.headers;
+    ranges.push(range);
+    const from = Number(/bytes=(\d+)-/.exec(range ?? "")?.[1] ?? 0);
+    if (from >= content.length) return response.writeHead(416).end();
+    response.writeHead(range ? 206 : 200, { "content-length": content.length - from });
+    return response.end(content.subarray(from));
+  });
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  process.env["HF_ENDPOINT"] = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  t.after(() => {
+    delete process.env["HF_ENDPOINT"];
+    server.closeAllConnections();
+    server.close();
+  });
+  return ranges;
+}
+
+test("a Hugging Face download that was stopped while it was checked is checked again, and nothing is fetched twice", async (t) => {
+  const content = Buffer.concat([Buffer.from("GGUF"), Buffer.alloc(500_000, 8)]);
+  const ranges = await hubWith(t, content);
+  const stop = new AbortController();
+  const onProgress = ({ stage }: Progress) => void (stage === "verify" && stop.abort());
+  const model = "hf:user/repo/whole.gguf";
+  assert.equal((await refused({ model, folder, signal: stop.signal, onProgress })).code, "cancelled");
+  assert.deepEqual(await readFile(await prepareWeights({ model, folder })), content);
+  assert.deepEqual(ranges, [undefined]);
+});
+
+test("a part that is longer than the file on Hugging Face is deleted, and all of it fetched", async (t) => {
+  const content = Buffer.concat([Buffer.from("GGUF"), Buffer.alloc(1_000, 9)]);
+  const ranges = await hubWith(t, content);
+  await writeFile(join(folder, "user--repo--shrunk.gguf.partial"), Buffer.alloc(5_000));
+  assert.deepEqual(await readFile(await prepareWeights({ model: "hf:user/repo/shrunk.gguf", folder })), content);
+  assert.deepEqual(ranges, ["bytes=5000-", undefined]);
 });
 
 test("a GGUF that is cut is refused by name when it is loaded", async () => {

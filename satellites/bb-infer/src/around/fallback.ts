@@ -1,6 +1,9 @@
-import { BytebotError, type Block, type ErrorCode, type InferReply } from "bytebot/sdk";
+import { BytebotError, type ErrorCode } from "bytebot/sdk";
 import type { Provider } from "../provider.ts";
+import { until } from "../until.ts";
+import { OverBudget } from "./budget.ts";
 import { shownOf } from "./rate.ts";
+import { Seen } from "./seen.ts";
 
 /** What another model may do better: everything but what is wrong with the request itself. */
 const mendable: readonly ErrorCode[] = [
@@ -13,32 +16,42 @@ const mendable: readonly ErrorCode[] = [
   "too_large",
 ];
 
+/** Who answers where the one before fails, opened when it is first asked. */
+export interface Fallback {
+  /** For people, before it is opened. */
+  readonly name: string;
+  /** Rejects with BytebotError; the next request tries again. */
+  get(): Promise<Provider>;
+  close(): Promise<void>;
+}
+
 /**
  * The first provider, and those behind it where it fails before its first chunk; after one the Hub repeats the round. A
- * request that names a model wants that one and no other.
+ * request that names a model wants that one and no other. A fallback that cannot be opened is passed over, and what is told
+ * is the failure of who was asked before it.
  */
 export function withFallbacks(
   first: Provider,
-  others: readonly Provider[],
+  others: readonly Fallback[],
   report: (line: string) => void = (line) => console.error(line),
 ): Provider {
   if (others.length === 0) return first;
   return {
     ...shownOf(first),
     async infer(request, reply, context) {
-      const all = request.model === undefined ? [first, ...others] : [first];
-      for (const [at, provider] of all.entries()) {
+      const rest = request.model === undefined ? [...others] : [];
+      for (let provider = first; ;) {
         const seen = new Seen(reply);
         try {
           return await provider.infer(request, seen, context);
         } catch (error) {
-          const next = all[at + 1];
-          const mayGoOn = error instanceof BytebotError && mendable.includes(error.code) && !seen.begun;
-          if (!next || !mayGoOn || context.signal.aborted) throw error;
-          report(`bb-infer: ${provider.label} failed (${error.code}): ${next.label} answers instead`);
+          if (!mayGoOn(error) || seen.begun || context.signal.aborted) throw error;
+          if (rest.length > 0) report(`bb-infer: ${provider.label} failed (${error.code}): ${rest[0]?.name} is asked`);
+          const next = await nextOf(rest, context.signal, report);
+          if (!next) throw error;
+          provider = next;
         }
       }
-      throw new BytebotError("internal", "no provider answered"); // the last one returned or threw
     },
     async close() {
       await Promise.all([first, ...others].map((provider) => provider.close()));
@@ -46,37 +59,24 @@ export function withFallbacks(
   };
 }
 
-/** A reply, and whether anything of it has left. */
-class Seen implements InferReply {
-  begun = false;
-  private readonly reply: InferReply;
+/** True for what another model may do better. */
+export function mayGoOn(error: unknown): error is BytebotError {
+  return error instanceof BytebotError && mendable.includes(error.code) && !(error instanceof OverBudget);
+}
 
-  constructor(reply: InferReply) {
-    this.reply = reply;
+/** The first that can be opened; it and those before it are taken from the list. */
+async function nextOf(
+  rest: Fallback[],
+  signal: AbortSignal,
+  report: (line: string) => void,
+): Promise<Provider | undefined> {
+  for (let one = rest.shift(); one; one = rest.shift()) {
+    try {
+      return await until(one.get(), signal);
+    } catch (error) {
+      if (signal.aborted) throw new BytebotError("cancelled", "the request was stopped", { cause: error });
+      report(`bb-infer: the fallback ${one.name} cannot be opened: ${(error as Error).message}`);
+    }
   }
-
-  text(delta: string): void {
-    this.begun = true;
-    this.reply.text(delta);
-  }
-
-  thinking(delta: string): void {
-    this.begun = true;
-    this.reply.thinking(delta);
-  }
-
-  signature(value: string): void {
-    this.begun = true;
-    this.reply.signature(value);
-  }
-
-  toolUse(call: Parameters<InferReply["toolUse"]>[0]): ReturnType<InferReply["toolUse"]> {
-    this.begun = true;
-    return this.reply.toolUse(call);
-  }
-
-  block(block: Block): void {
-    this.begun = true;
-    this.reply.block(block);
-  }
+  return undefined;
 }

@@ -7,6 +7,12 @@ export interface Example {
 }
 
 const MAX_EXAMPLES = 6;
+/** Where examples are looked for, and how long each may be, in characters; a description is anybody's text. */
+const MAX_DESCRIPTION = 16_000;
+const MAX_INPUT = 2_000;
+/** Places that look like an example, and ends that one may have. */
+const MAX_LOOKS = 24;
+const MAX_ENDS = 24;
 
 /**
  * What a tool's author wrote into its description as `"How much is 12 times 3?" = {"expression":"12 * 3"}`. A large
@@ -32,18 +38,24 @@ export function interleaved(tools: readonly { name: string; examples: readonly E
 
 function written({ description = "" }: ModelTool): Example[] {
   const found: Example[] = [];
-  for (const match of description.matchAll(/("(?:[^"\\\n]|\\.)+")\s*(?:=|->|→)\s*(?=\{)/g)) {
-    const input = objectAt(description, match.index + match[0].length);
+  const text = description.slice(0, MAX_DESCRIPTION);
+  let looks = 0;
+  for (const match of text.matchAll(/(?<!\\)("(?:[^"\\\n]|\\.)+")\s*(?:=|->|→)\s*(?=\{)/g)) {
+    if (found.length === MAX_EXAMPLES || (looks += 1) > MAX_LOOKS) break;
+    const input = objectAt(text, match.index + match[0].length);
     const question = parse(match[1] ?? "");
-    if (typeof question === "string" && input && found.length < MAX_EXAMPLES) found.push({ question, input });
+    if (typeof question === "string" && input) found.push({ question, input });
   }
   return found;
 }
 
 function objectAt(text: string, start: number): Record<string, unknown> | undefined {
-  for (let end = text.indexOf("}", start); end >= 0; end = text.indexOf("}", end + 1)) {
-    const value = parse(text.slice(start, end + 1));
+  const part = text.slice(start, start + MAX_INPUT);
+  let end = part.indexOf("}");
+  for (let ends = 0; end >= 0 && ends < MAX_ENDS; ends += 1) {
+    const value = parse(part.slice(0, end + 1));
     if (value !== undefined) return value as Record<string, unknown>;
+    end = part.indexOf("}", end + 1);
   }
   return undefined;
 }

@@ -20,7 +20,6 @@ import { toParams, type EmbeddedParams } from "./params.ts";
 import { NONE, tooLarge, type Asked, type Draft, type Prompts, type Room } from "./prompt.ts";
 
 const MAX_WAITING = 16;
-const MAX_NAME = 32;
 /** Tokens; a copy that has not ended by then goes in circles. */
 const MAX_COPIED = 128;
 
@@ -112,13 +111,19 @@ class Embedded implements Provider {
     const names = [...tools.map((tool) => tool.name), ...(must ? [] : [NONE])];
     if (names.length === 1) return names[0] as string;
     const { nameEnd } = this.prompts;
-    const { text } = await this.complete(round, this.prompts.choice(asked(round.request, tools)), {
+    const { text, finished } = await this.complete(round, this.prompts.choice(asked(round.request, tools)), {
       lane: "choice",
       stops: [nameEnd],
       grammar: await oneOf(this.model.llama, names, nameEnd),
-      maxTokens: MAX_NAME,
+      // A token is a byte at least: no name is cut short.
+      maxTokens: Math.max(...names.map((name) => Buffer.byteLength(` ${name}${nameEnd}`))) + 1,
     });
-    return text.trim();
+    const said = text.trim();
+    if (finished && names.includes(said)) return said;
+    throw new BytebotError(
+      "unavailable",
+      `the embedded model was to name one of ${names.length} tools and came as far as "${said}": offer fewer, or raise opts.params.context_size`,
+    );
   }
 
   private async call(round: Round, tools: readonly ModelTool[], tool: ModelTool): Promise<boolean> {
@@ -165,7 +170,7 @@ class Embedded implements Provider {
 
   private async complete(round: Round, prompt: LlamaText, { copies, ...rest }: Step): Promise<Completed> {
     const { usage, params, signal } = round;
-    const room = this.room(round);
+    const room = this.room(round, rest.maxTokens);
     const tokens = room.tokens(prompt);
     if (tokens > room.limit) throw tooLarge(tokens, room);
     // A grammar already says what may come: a penalty on repeats would only push digits and names out of it.
@@ -178,8 +183,8 @@ class Embedded implements Provider {
     return done;
   }
 
-  private room({ params }: Round): Room {
-    const limit = this.model.contextSize - params.maxTokens - 2;
+  private room({ params }: Round, maxTokens = params.maxTokens): Room {
+    const limit = this.model.contextSize - Math.max(params.maxTokens, maxTokens) - 2;
     return { limit, tokens: (prompt) => this.model.tokens(prompt).length };
   }
 }

@@ -48,12 +48,10 @@ export async function locked<T>(
   const { signal } = options;
   const mine = JSON.stringify({ host: hostname(), pid: process.pid, nonce: randomUUID() });
   for (let told = false; !(await take(file, mine));) {
-    if (await abandoned(file)) await rm(file, { force: true });
-    else {
-      if (!told) options.waiting();
-      told = true;
-      await delay(POLL_MS, undefined, { signal });
-    }
+    if ((await abandoned(file)) && (await cleared(file, mine))) continue;
+    if (!told) options.waiting();
+    told = true;
+    await delay(POLL_MS, undefined, { signal });
   }
   const beat = setInterval(() => void utimes(file, new Date(), new Date()).catch(() => undefined), BEAT_MS);
   beat.unref();
@@ -62,6 +60,21 @@ export async function locked<T>(
   } finally {
     clearInterval(beat);
     if ((await readFile(file, "utf8").catch(() => "")) === mine) await rm(file, { force: true });
+  }
+}
+
+/** Deletes a lock whose holder has died; false: another is about it. Who had looked earlier would delete the next one's. */
+async function cleared(file: string, mine: string): Promise<boolean> {
+  const clearing = `${file}.clearing`;
+  if (!(await take(clearing, mine))) {
+    if (await abandoned(clearing)) await rm(clearing, { force: true });
+    return false;
+  }
+  try {
+    if (await abandoned(file)) await rm(file, { force: true });
+    return true;
+  } finally {
+    await rm(clearing, { force: true });
   }
 }
 

@@ -64,22 +64,25 @@ async function fetchFile(
   alive();
   try {
     const partial = `${file}.partial`;
-    const have = (await sizeOf(partial)) ?? 0;
     const guard = AbortSignal.any([signal, idle.signal]);
-    const { response, pin } = await request(path, have, guard);
-    const from = response.status === 206 ? have : 0;
-    const total = pin.bytes ?? from + Number(response.headers.get("content-length") ?? 0);
-    await needDisk(join(file, ".."), total - from);
+    const { response, pin, have } = await begin(path, partial, guard);
+    const from = response && response.status !== 206 ? 0 : have;
+    const total = pin.bytes ?? from + Number(response?.headers.get("content-length") ?? 0);
     let done = from;
-    const body = Readable.fromWeb(response.body as never).on("data", (chunk: Uint8Array) => {
-      alive();
-      done += chunk.length;
-      onProgress({ stage: "download", done, total });
-    });
-    await pipeline(body, createWriteStream(partial, { flags: from > 0 ? "a" : "w" }), { signal: guard });
+    if (response) {
+      await needDisk(join(file, ".."), total - from);
+      const body = Readable.fromWeb(response.body as never).on("data", (chunk: Uint8Array) => {
+        alive();
+        done += chunk.length;
+        onProgress({ stage: "download", done, total });
+      });
+      await pipeline(body, createWriteStream(partial, { flags: from > 0 ? "a" : "w" }), { signal: guard });
+    }
+    // From here on nothing comes: a large file's hash takes longer than a download may be silent.
+    clearTimeout(timer);
     onProgress({ stage: "verify", done, total });
     if (done < total) throw new Error(`the connection ended after ${done} of ${total} bytes, which are kept`);
-    if (pin.sha256) await checked(partial, { name: path, bytes: total, sha256: pin.sha256 }, guard);
+    if (pin.sha256) await checked(partial, { name: path, bytes: total, sha256: pin.sha256 }, signal);
     await rename(partial, file);
   } finally {
     clearTimeout(timer);
@@ -97,9 +100,20 @@ async function checked(partial: string, pin: Pin, signal: AbortSignal): Promise<
 }
 
 interface Answer {
-  response: Response;
+  /** Undefined: nothing is left to come. */
+  response: Response | undefined;
   /** What the hub says about the file; the hash of files it keeps in its large-file store only. */
   pin: { bytes: number | undefined; sha256: string | undefined };
+  /** Bytes of the partial file, from which the response goes on where its status is 206. */
+  have: number;
+}
+
+/** Asks for what the partial file has not yet. One that is no beginning of the file is deleted, and all is asked for. */
+async function begin(path: string, partial: string, signal: AbortSignal): Promise<Answer> {
+  const answer = await request(path, (await sizeOf(partial)) ?? 0, signal);
+  if (answer.response?.status !== 416) return answer;
+  await rm(partial, { force: true });
+  return request(path, 0, signal);
 }
 
 async function request(path: string, have: number, signal: AbortSignal): Promise<Answer> {
@@ -109,18 +123,21 @@ async function request(path: string, have: number, signal: AbortSignal): Promise
   const headers = { ...range, ...(token ? { authorization: `Bearer ${token}` } : {}) };
   const first = await fetch(url, { headers, redirect: "manual", signal });
   const location = first.headers.get("location");
-  // The token is for the hub; the store it sends us to has its own signature in the address.
-  const response = location ? await fetch(new URL(location, url), { headers: range, signal }) : first;
-  if (!response.ok || !response.body) {
-    await response.body?.cancel();
-    throw refusal(url, response.status);
-  }
   const etag = first.headers.get("x-linked-etag")?.replaceAll('"', "");
   const size = first.headers.get("x-linked-size");
-  return {
-    response,
-    pin: { bytes: size ? Number(size) : undefined, sha256: etag && /^[0-9a-f]{64}$/.test(etag) ? etag : undefined },
+  const pin = {
+    bytes: size ? Number(size) : undefined,
+    sha256: etag && /^[0-9a-f]{64}$/.test(etag) ? etag : undefined,
   };
+  if (location && have > 0 && have === pin.bytes) return { response: undefined, pin, have };
+  // The token is for the hub; the store it sends us to has its own signature in the address.
+  const response = location ? await fetch(new URL(location, url), { headers: range, signal }) : first;
+  const isBeyond = response.status === 416 && have > 0;
+  if (!response.ok || !response.body) {
+    await response.body?.cancel();
+    if (!isBeyond) throw refusal(url, response.status);
+  }
+  return { response, pin, have };
 }
 
 function refusal(url: URL, status: number): BytebotError {

@@ -4,6 +4,10 @@ import { BytebotError } from "bytebot/sdk";
 
 const KEPT = 8_000;
 
+/** What Python and pip need to run and to reach the network. No other variable: packages are others' code, and keys are in them. */
+const PASSED =
+  /^(?:PATH|PATHEXT|HOME|USERPROFILE|APPDATA|LOCALAPPDATA|SYSTEMROOT|COMSPEC|TMPDIR|TEMP|TMP|LANG|LC_\w+|XDG_\w+|PIP_\w+|PYTHON\w*|PYENV_\w+|VIRTUAL_ENV|NETRC|SSL_CERT_(?:FILE|DIR)|REQUESTS_CA_BUNDLE|CURL_CA_BUNDLE|(?:https?|all|no)_proxy)$/i;
+
 /** The first Python 3 that runs here, as command and leading arguments. `unavailable` with the fix where there is none. */
 export async function findPython(signal: AbortSignal): Promise<string[]> {
   for (const command of [["python3"], ["python"], ["py", "-3"]]) {
@@ -30,7 +34,11 @@ export interface Ran {
   stderr: string;
 }
 
-/** Runs a program without a shell; an abort kills it and rejects with the signal's reason. */
+function passed(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
+  return Object.fromEntries(Object.entries(env).filter(([name]) => PASSED.test(name)));
+}
+
+/** Runs a program without a shell, with those of our variables that Python and pip need; an abort kills it and rejects with the signal's reason. */
 export async function run(
   command: readonly string[],
   options: { signal: AbortSignal; env?: Record<string, string> },
@@ -40,7 +48,7 @@ export async function run(
   const [program, ...args] = command as [string, ...string[]];
   const child = spawn(program, args, {
     stdio: ["ignore", "pipe", "pipe"],
-    env: { ...process.env, ...options.env },
+    env: { ...passed(process.env), ...options.env },
   });
   let stdout = "";
   let stderr = "";
