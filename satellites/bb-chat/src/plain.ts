@@ -114,6 +114,9 @@ class Turns {
 
   /** Nobody is here: what the policy asks about is approved where the person said so, and the rest is declined. */
   private answer(question: EventOf<"input_strict">): void {
+    // Other conversations have people of their own.
+    const { scope } = this.options;
+    if (question.scope !== scope && !question.scope.startsWith(`${scope}/~`)) return;
     // As a guest we say yes to what our own turn asks, not to what others have begun.
     if (this.options.guest && !this.answering) return;
     const { approval, prompt, options } = question;

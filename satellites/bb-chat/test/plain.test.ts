@@ -202,6 +202,29 @@ test("a guest in another app's conversation leaves questions to the people at it
   }
 });
 
+test("what other conversations ask is not answered, with or without yes, as a guest or not; a child of ours is", async (t) => {
+  const approval = { name: "remove", input: {}, tool_hash: "h" };
+  const asks = (scope: string): Wire => {
+    return { event_type: "input_strict", id: `q_${scope}`, scope, prompt: "?", options: ["once", "deny"], approval };
+  };
+  const others = ["other", "local/other", "local/other/~k", "local2", "other/~local"];
+  for (const [opts, outcome] of [
+    [{ guest: true, yes: true }, "accepted"],
+    [{ yes: true }, "accepted"],
+    [{}, "declined"],
+  ] as const) {
+    const chat = new Chat(t, { opts: { once: "x", ...opts } });
+    await chat.takes("l1");
+    chat.send(...others.map(asks), asks("local/~k"));
+    const reply = await chat.next("input_reply");
+    assert.deepEqual([reply["in_reply_to"], reply["outcome"]], ["q_local/~k", outcome]);
+    chat.send({ event_type: "bb_ack", in_reply_to: reply["id"] }, ...done("l1"));
+    assert.equal((await chat.exit()).code, 0);
+    assert.equal(chat.received.filter(({ event_type }) => event_type === "input_reply").length, 0);
+    assert.equal(chat.stderr.match(/may remove run/g)?.length, 1, "and nothing is said of them");
+  }
+});
+
 test("a reader of the answer that goes away ends the run, and so does the app", async (t) => {
   const unread = new Chat(t, { opts: { once: "x" } });
   await unread.takes("l1");
