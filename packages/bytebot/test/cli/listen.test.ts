@@ -75,6 +75,17 @@ test(
   },
 );
 
+test("chat that serves its app, too, leaves no token behind when it has ended (HTP-11)", { timeout }, async (t) => {
+  const files = appOf("tools", "infer", "context");
+  const app = { ...files["bytebot.app.json"], log: "memory", listen: { port: 0 } };
+  const cwd = await folder(t, { ...files, "bytebot.app.json": app });
+  const env = { TMPDIR: cwd, BYTEBOT_TOKEN: "" };
+  const { code, err } = await new Cli(t, ["chat", "bytebot.app.json", "--once", "hello"], { cwd, env }).done;
+  assert.equal(code, 0, err);
+  const file = /whoever has the token in (.*)$/m.exec(err)![1]!;
+  assert.deepEqual(await readdir(dirname(file)), []);
+});
+
 test("run --listen refuses what is no address, and a port that is in use, by name", { timeout }, async (t) => {
   const cwd = await folder(t, appOf("tools"));
   for (const wrong of ["99999", "a:b:1"]) {
