@@ -3,6 +3,7 @@ import { join } from "node:path";
 import type { ByteBot } from "../app/bytebot.ts";
 import type { Listen } from "../resolve/index.ts";
 import { ownFolder } from "../transport/folder.ts";
+import { tokenOfEnv } from "../transport/http/token.ts";
 import { BytebotError } from "../wire/index.ts";
 import { UsageError } from "./errors.ts";
 import { socketFolder } from "./socket.ts";
@@ -34,9 +35,9 @@ export async function listen(hub: ByteBot, { tokens, ...where }: Listen): Promis
       `"listen": the token of "${missing.name}" is in no environment variable ${missing.env}: set it to a long random text`,
     );
   }
-  for (const { env, ...grant } of tokens) hub.addToken(grant, process.env[env]);
+  for (const { env, ...grant } of tokens) hub.addToken(grant, tokenOfEnv(env));
   if (tokens.length > 0) return { told: [`listening on ${await hub.serveHttp(where)}`] };
-  const given = process.env["BYTEBOT_TOKEN"] || undefined;
+  const given = tokenOfEnv("BYTEBOT_TOKEN");
   const token = hub.addToken({ name: "" }, given);
   if (given) {
     const url = await hub.serveHttp(where);
