@@ -1,6 +1,6 @@
 import { join, type Place } from "../app/join.ts";
 import { mainOf } from "../app/reach.ts";
-import { tokenOfEnv } from "../transport/http/token.ts";
+import { tokenOfEnv } from "../app/places.ts";
 import { dialMeant, type AppValues } from "./apps.ts";
 import { CHAT, chatOpts, type Said } from "./chat-ui.ts";
 import { UsageError } from "./errors.ts";

@@ -1,9 +1,8 @@
 import { rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { ByteBot } from "../app/bytebot.ts";
+import { ownFolder, tokenOfEnv } from "../app/places.ts";
 import type { Listen } from "../resolve/index.ts";
-import { ownFolder } from "../transport/folder.ts";
-import { tokenOfEnv } from "../transport/http/token.ts";
 import { BytebotError } from "../wire/index.ts";
 import { UsageError } from "./errors.ts";
 import { socketFolder } from "./socket.ts";

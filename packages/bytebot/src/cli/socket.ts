@@ -1,7 +1,7 @@
 import { readdir, stat } from "node:fs/promises";
 import { tmpdir, userInfo } from "node:os";
 import { join } from "node:path";
-import { assertOwn } from "../transport/folder.ts";
+import { assertOwn } from "../app/places.ts";
 
 /** Where this user's running apps listen for `bytebot tail`, one `<pid>.sock` each. */
 export function socketFolder(): string {

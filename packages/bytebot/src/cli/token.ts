@@ -1,5 +1,5 @@
 import { askApp, type Running } from "../app/ask.ts";
-import { tokenOfEnv } from "../transport/http/token.ts";
+import { tokenOfEnv } from "../app/places.ts";
 import { kinds, type Event, type Kind, type TokenInfo } from "../wire/index.ts";
 import { BytebotError, isPrincipal, isScope } from "../wire/index.ts";
 import { parse, type Command } from "./command.ts";
