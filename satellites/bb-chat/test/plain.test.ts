@@ -172,6 +172,17 @@ test("with yes what the policy asks about is approved, each time anew, and said 
   ]);
 });
 
+test("what was approved or declined is said with all that hides in it", async (t) => {
+  const chat = new Chat(t, { opts: { once: "x", yes: true } });
+  await chat.takes("l1");
+  const approval = { name: "sh", input: { run: "a\u00a0\u200b\u{e0041}\ufeff" }, tool_hash: "h" };
+  chat.send({ event_type: "input_strict", id: "q1", prompt: "?", options: ["once", "deny"], approval });
+  const { id } = await chat.next("input_reply");
+  chat.send({ event_type: "bb_ack", in_reply_to: id }, ...done("l1"));
+  assert.equal((await chat.exit()).code, 0);
+  assert.match(chat.stderr, /may sh run\? \{"run":"a\\u00a0\\u200b\\udb40\\udc41\\ufeff"\}\n$/);
+});
+
 test("a guest says yes to what its own turn asks, and not to what somebody else has begun", async (t) => {
   const chat = new Chat(t, { opts: { once: "x", guest: true, yes: true } });
   const input = await chat.next("user_event");

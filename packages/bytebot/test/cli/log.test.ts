@@ -70,7 +70,7 @@ test(
     assert.deepEqual([cell?.["cell"], cell?.["events"], cell?.["open"], others.length], ["v/x", 1, false, 0]);
 
     const show = await done(t, cwd, "show", "v/x");
-    assert.match(show.out, /user_event +evil \\u\{1b\}\[2J\\u\{202e\} text⏎next line\n$/);
+    assert.match(show.out, /user_event +evil \\u001b\[2J\\u202e text⏎next line\n$/);
     const child = parsed((await done(t, cwd, "show", "u_1/~child", "--last", "1", "--json")).out);
     assert.deepEqual([child.length, child[0]?.["text"]], [1, "below 4"]);
     assert.equal((await done(t, cwd, "export")).out.includes("\u202e"), false);
