@@ -26,6 +26,29 @@ async def test_what_others_reach_needs_a_token_and_the_error_offers_one(monkeypa
     assert caught.value.code == "forbidden"
 
 
+@pytest.mark.parametrize(
+    ("token", "why"),
+    [
+        ("my secret", r"character 3 is a space \(U\+0020\)"),
+        ("secret\n", r"character 7 is the end of a line \(U\+000A\)"),
+        ("gehe\u00efm", r"character 5 is U\+00EF"),
+        ("x" * 513, "it is 513 characters long"),
+    ],
+)
+async def test_a_token_that_no_header_carries_is_refused_by_its_name(
+    monkeypatch: pytest.MonkeyPatch, token: str, why: str
+) -> None:
+    """HTP-11."""
+    for run in (bb.serve_http(idle, token=token), bb.dial_http(idle, "http://127.0.0.1:9", token=token)):
+        with pytest.raises(bb.BytebotError, match=f"^token is no token: {why}; take 1 to 512") as caught:
+            await run
+        assert (caught.value.code, token in str(caught.value)) == ("invalid_params", False)
+    monkeypatch.setenv("BYTEBOT_TOKEN", token)
+    for run in (bb.serve_http(idle), bb.dial_http(idle, "http://127.0.0.1:9")):
+        with pytest.raises(bb.BytebotError, match=f"^BYTEBOT_TOKEN is no token: {why}"):
+            await run
+
+
 async def test_a_port_that_is_taken_is_said_and_where_it_serves_ends_with_its_block() -> None:
     async with bb.serving(idle, token="t") as here:
         port = int(here.url.rsplit(":", 1)[1])

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import re
 import sys
+import unicodedata
 from collections.abc import Mapping
 from typing import Any
 
@@ -78,8 +80,10 @@ def as_error(error: Exception) -> BytebotError:
     return error if isinstance(error, BytebotError) else BytebotError("internal", str(error) or type(error).__name__)
 
 
-# What a terminal or a log would obey instead of show.
-_OBEYED = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff\ud800-\udfff]")
+# What joins letters and emoji, and marks of a few scripts that can be seen, though Unicode counts them otherwise.
+_SEEN = frozenset(
+    "\n\t\u200c\u200d\u0600\u0601\u0602\u0603\u0604\u0605\u06dd\u070f\u0890\u0891\u08e2\U000110bd\U000110cd"
+)
 _MOST = 4000
 
 
@@ -87,7 +91,14 @@ def to_report(text: str) -> str:
     """A line for whoever runs the program, whoever wrote a part of it: printable, bounded, further lines indented."""
     cut = text if len(text) <= _MOST else text[: _MOST - 1] + "…"
     shown = re.sub(r"\r?\n(?! {4})", "\n    ", cut)
-    return _OBEYED.sub(lambda found: f"\\u{ord(found[0]):04x}", shown)
+    return "".join(map(_printable, shown))
+
+
+def _printable(character: str) -> str:
+    """What a terminal or a log would obey or hide instead of show is written out, as JSON has it."""
+    if unicodedata.category(character) not in ("Cc", "Cf", "Cs", "Zl", "Zp") or character in _SEEN:
+        return character
+    return json.dumps(character)[1:-1] if ord(character) > 0x7F else f"\\u{ord(character):04x}"
 
 
 def report(text: str) -> None:

@@ -1,12 +1,11 @@
 import { randomUUID } from "node:crypto";
 import { addAbortSignal, type Readable } from "node:stream";
-import { BytebotError, type EventOf, type Satellite } from "bytebot/sdk";
+import { BytebotError, printableExactly, type EventOf, type Satellite } from "bytebot/sdk";
 import { AnswerText } from "./answer-text.ts";
 import type { Item } from "./items.ts";
 import type { Options } from "./options.ts";
 import { oneLine, printable } from "./printable.ts";
 import { newView, type View } from "./state.ts";
-import { argsOf } from "./turn.ts";
 import { reduce, shownTypes, type Act, type Shown } from "./view.ts";
 
 const MOST_LINE = 1024 * 1024;
@@ -114,10 +113,13 @@ class Turns {
 
   /** Nobody is here: what the policy asks about is approved where the person said so, and the rest is declined. */
   private answer(question: EventOf<"input_strict">): void {
+    // Other conversations have people of their own.
+    const { scope } = this.options;
+    if (question.scope !== scope && !question.scope.startsWith(`${scope}/~`)) return;
     // As a guest we say yes to what our own turn asks, not to what others have begun.
     if (this.options.guest && !this.answering) return;
     const { approval, prompt, options } = question;
-    const asked = approval ? `may ${approval.name} run? ${argsOf(approval.input)}` : prompt;
+    const asked = approval ? printableExactly(`may ${approval.name} run? ${startOf(approval.input)}`) : prompt;
     const approve = this.options.yes && approval !== undefined && options?.includes("once") === true;
     const why = approve ? "approved, as you said yes to all" : "declined, as nobody is here to answer";
     process.stderr.write(`${why}: ${oneLine(asked, SHORT)}\n`);
@@ -158,6 +160,11 @@ class Turns {
     for (const resolve of this.waiting) resolve();
     this.waiting.clear();
   }
+}
+
+/** More of a value, as JSON, than is shown of it: it may be megabytes. */
+function startOf(input: unknown): string {
+  return (JSON.stringify(input) ?? "").slice(0, 10 * SHORT);
 }
 
 /** The lines of a stream, split at the newline alone; ends when the signal aborts. */

@@ -1,15 +1,8 @@
-/**
- * What a terminal would obey instead of show: control characters but newline and tab, and the marks that reorder text.
- * CRLF counts as the newline it means.
- */
-const OBEYED = /\r\n|[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/g;
+import * as bb from "bytebot/sdk";
 
-/**
- * Text from a model, a tool or the wire, safe to write to a terminal: what it would obey appears as `\u001b`, which is
- * also how JSON writes it, so that a JSON line stays the same value.
- */
+/** Text from a model, a tool or the wire, safe to write to a terminal. CRLF counts as the newline it means. */
 export function printable(text: string): string {
-  return text.replace(OBEYED, (found) => (found === "\r\n" ? "\n" : escape(found)));
+  return bb.printable(text.replaceAll("\r\n", "\n"));
 }
 
 /** Printable text for the screen, where a tab has no width that could be counted on. */
@@ -34,8 +27,4 @@ export const graphemes = new Intl.Segmenter();
 /** The start of the character that holds this index; the text's end where there is none. */
 export function boundary(text: string, index: number): number {
   return graphemes.segment(text).containing(index)?.index ?? text.length;
-}
-
-function escape(character: string): string {
-  return `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`;
 }

@@ -1,13 +1,17 @@
-import type { EventOf } from "bytebot/sdk";
+import { printableExactly, type EventOf } from "bytebot/sdk";
 import { fieldsOf, newEntry } from "./form.ts";
 import { print, type Asking, type View } from "./state.ts";
 
-/** The whole question is printed once, however long; what is asked for stays below it. */
+/**
+ * The whole question is printed once, however long; what is asked for stays below it. What is to be allowed has nothing in it
+ * that cannot be seen.
+ */
 export function ask(view: View, question: Asking["question"]): View {
   if (view.asking.some((asking) => asking.question.id === question.id)) return view;
   const { approval, scope } = question;
   const where = scope === view.scope ? "" : ` (in ${scope})`;
-  const title = `${approval ? `May ${approval.name} run?` : "A question to you"}${where}`;
+  const told = (text: string): string => (approval ? printableExactly(text) : text);
+  const title = `${approval ? told(`May ${approval.name} run?`) : "A question to you"}${where}`;
   const exact = approval ? [JSON.stringify(approval.input, null, 2) ?? ""] : [];
   const fields = fieldsOf(question);
   const asking: Asking = {
@@ -20,7 +24,7 @@ export function ask(view: View, question: Asking["question"]): View {
     answered: false,
   };
   const form = fields.length > 1 ? fields.map(({ label }) => `  ${label}`) : [];
-  const text = [question.prompt, ...exact, ...form].filter((part) => part !== "").join("\n");
+  const text = told([question.prompt, ...exact, ...form].filter((part) => part !== "").join("\n"));
   return print({ ...view, asking: [...view.asking, asking] }, { type: "question", title, text });
 }
 

@@ -172,6 +172,17 @@ test("with yes what the policy asks about is approved, each time anew, and said 
   ]);
 });
 
+test("what was approved or declined is said with all that hides in it", async (t) => {
+  const chat = new Chat(t, { opts: { once: "x", yes: true } });
+  await chat.takes("l1");
+  const approval = { name: "sh", input: { run: "a\u00a0\u200b\u{e0041}\ufeff" }, tool_hash: "h" };
+  chat.send({ event_type: "input_strict", id: "q1", prompt: "?", options: ["once", "deny"], approval });
+  const { id } = await chat.next("input_reply");
+  chat.send({ event_type: "bb_ack", in_reply_to: id }, ...done("l1"));
+  assert.equal((await chat.exit()).code, 0);
+  assert.match(chat.stderr, /may sh run\? \{"run":"a\\u00a0\\u200b\\udb40\\udc41\\ufeff"\}\n$/);
+});
+
 test("a guest says yes to what its own turn asks, and not to what somebody else has begun", async (t) => {
   const chat = new Chat(t, { opts: { once: "x", guest: true, yes: true } });
   const input = await chat.next("user_event");
@@ -199,6 +210,29 @@ test("a guest in another app's conversation leaves questions to the people at it
     assert.equal(chat.asks["input_capable"], capable);
     chat.send(...done("l1"));
     assert.equal((await chat.exit()).code, 0);
+  }
+});
+
+test("what other conversations ask is not answered, with or without yes, as a guest or not; a child of ours is", async (t) => {
+  const approval = { name: "remove", input: {}, tool_hash: "h" };
+  const asks = (scope: string): Wire => {
+    return { event_type: "input_strict", id: `q_${scope}`, scope, prompt: "?", options: ["once", "deny"], approval };
+  };
+  const others = ["other", "local/other", "local/other/~k", "local2", "other/~local"];
+  for (const [opts, outcome] of [
+    [{ guest: true, yes: true }, "accepted"],
+    [{ yes: true }, "accepted"],
+    [{}, "declined"],
+  ] as const) {
+    const chat = new Chat(t, { opts: { once: "x", ...opts } });
+    await chat.takes("l1");
+    chat.send(...others.map(asks), asks("local/~k"));
+    const reply = await chat.next("input_reply");
+    assert.deepEqual([reply["in_reply_to"], reply["outcome"]], ["q_local/~k", outcome]);
+    chat.send({ event_type: "bb_ack", in_reply_to: reply["id"] }, ...done("l1"));
+    assert.equal((await chat.exit()).code, 0);
+    assert.equal(chat.received.filter(({ event_type }) => event_type === "input_reply").length, 0);
+    assert.equal(chat.stderr.match(/may remove run/g)?.length, 1, "and nothing is said of them");
   }
 });
 

@@ -158,6 +158,19 @@ test("a question is printed whole, an approval with its exact arguments, and clo
   assert.equal(lines(closed).at(-1), "note: May rm run? accepted");
 });
 
+test("what is to be allowed is shown with all that hides in it; other questions as text", () => {
+  const hidden = "rm\u200b -rf\u00a0/\u{e0041}\u2028👩\u200d👧\u00ad\ufeff";
+  const told = "rm\\u200b -rf\\u00a0/\\udb40\\udc41\\u2028👩\\u200d👧\\u00ad\\ufeff";
+  const approval = { name: "sh\u200b", input: { command: hidden }, tool_hash: "h" };
+  const [asked, form] = view(
+    question("q1", { approval, prompt: hidden, options: ["once", "deny"] }),
+    question("q2", { prompt: "👩\u200d👧?" }),
+  ).finished;
+  assert.ok(asked?.type === "question" && form?.type === "question");
+  assert.deepEqual([asked.title, asked.text], ["May sh\\u200b run?", `${told}\n{\n  "command": "${told}"\n}`]);
+  assert.equal(form.text, "👩\u200d👧?");
+});
+
 test("a child conversation's questions reach the person, its talk does not", () => {
   const child = view(delta("whispered", { scope: "local/~a1" }), question("q1", { scope: "local/~a1" }));
   assert.deepEqual(live(child), []);

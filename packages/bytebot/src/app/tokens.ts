@@ -1,4 +1,5 @@
 import { BytebotError, type TokenGrant } from "../wire/index.ts";
+import { assertToken } from "../transport/index.ts";
 import type { Credential, Grant } from "./credentials.ts";
 import { toAppGrant } from "./minting.ts";
 import { digest, secret } from "./secret.ts";
@@ -40,8 +41,10 @@ interface Known {
 export class Tokens {
   private readonly known = new Map<string, Known>();
 
-  /** Adds a token of the app's own: a fresh one of 256 bits, or one that it has. */
+  /** Adds a token of the app's own: a fresh one of 256 bits, or one that it has. Throws `invalid_params` where no header carries it. */
   add(grant: Grant, many: boolean, token = secret()): string {
+    if (token === "") throw new BytebotError("invalid_params", "an empty token is none: leave it out for a fresh one");
+    assertToken(token, grant.name === "" ? "the token" : `the token of "${grant.name}"`);
     const mark = digest(token);
     this.known.set(toId(mark), { digest: mark, credential: { grant, many } });
     return token;

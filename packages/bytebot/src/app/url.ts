@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { MANIFEST_FILE, parseManifest, type HttpEntry, type Manifest } from "../resolve/index.ts";
-import { answerOf, Client, DialedLink, isLines, type Connect } from "../transport/index.ts";
+import { answerOf, assertToken, Client, DialedLink, isLines, tokenOfEnv, type Connect } from "../transport/index.ts";
 import { BytebotError } from "../wire/index.ts";
 import type { ByReference } from "./component.ts";
 import type { Reached } from "./reached.ts";
@@ -71,9 +71,10 @@ function parseJson(text: string, url: URL): unknown {
   }
 }
 
-/** The app's own secret is for servers that its own code or config names. */
+/** The app's own secret is for servers that its own code or config names. Throws `invalid_params` where no header carries it. */
 function tokenFor({ token, publicOnly }: Credentials): string | undefined {
-  return token ?? (publicOnly === true ? undefined : process.env["BYTEBOT_TOKEN"]);
+  if (token !== undefined) assertToken(token, `the component's "token"`);
+  return token ?? (publicOnly === true ? undefined : tokenOfEnv("BYTEBOT_TOKEN"));
 }
 
 /** Relative to where it was found; a server may speak for itself alone: its manifest does not send our token elsewhere. */

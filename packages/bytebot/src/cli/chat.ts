@@ -10,7 +10,6 @@ import { demoApp } from "./demo.ts";
 import { isBytebotError, tell, UsageError } from "./errors.ts";
 import { fileOf, fileOfFolder, keptOptions, openKept, openOwn, withKept, type Kept } from "./kept.ts";
 import { joinChat } from "./join.ts";
-import { listen } from "./listen.ts";
 import { live } from "./live.ts";
 import { prepareModel, type Prepared, type Wanted } from "./model.ts";
 import { report } from "./output.ts";
@@ -101,10 +100,7 @@ export const command: Command = {
     const found = await appFor(positionals[0], { provider, model, base_url, api_key_env }, chatUi(said), keep);
     if (found) {
       const { hub, listen: where } = found;
-      const started = async () => {
-        if (where) for (const line of await listen(hub, where)) report(line);
-      };
-      return (await live(hub, { started })) === "done" ? 0 : 1;
+      return (await live(hub, { listen: where })) === "done" ? 0 : 1;
     }
     if (once !== undefined) return 1;
     report("The scripted demo opens instead.");

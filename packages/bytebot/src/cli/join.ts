@@ -1,5 +1,6 @@
 import { join, type Place } from "../app/join.ts";
 import { mainOf } from "../app/reach.ts";
+import { tokenOfEnv } from "../app/places.ts";
 import { dialMeant, type AppValues } from "./apps.ts";
 import { CHAT, chatOpts, type Said } from "./chat-ui.ts";
 import { UsageError } from "./errors.ts";
@@ -24,7 +25,7 @@ function toUrl(hub: string): Place {
   const url = URL.canParse(hub) ? new URL(hub) : undefined;
   if (url?.protocol !== "http:" && url?.protocol !== "https:")
     throw new UsageError("chat", `--hub ${JSON.stringify(hub)} is no URL of an app, as in http://127.0.0.1:8080`);
-  const token = process.env["BYTEBOT_TOKEN"];
+  const token = tokenOfEnv("BYTEBOT_TOKEN");
   if (!token) {
     const message =
       "--hub needs the app's token in the environment variable BYTEBOT_TOKEN: bytebot run --listen says where it is";

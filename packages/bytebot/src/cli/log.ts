@@ -22,7 +22,7 @@ Looks into the durable log of an app, and takes care of it. The first four only 
   show SCOPE              the newest events of a scope, one a line
   export [SCOPE]          every event as a JSON line, whole, with its seq and cursor
   verify                  checks pages, order, counts, checksums and blobs; says what is wrong and where
-  import FILE             brings what was exported into a log that does not have these cells
+  import FILE             brings what was exported into a log that does not have these cells; - is stdin
   prune SCOPE             gives up old events of a scope and what is below it; "*" is all
   rename SCOPE TITLE      gives a conversation another title
   fork SCOPE SEQ TO       begins a conversation TO with all that was said in SCOPE up to the end of a turn

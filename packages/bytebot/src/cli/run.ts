@@ -1,9 +1,8 @@
-import { rm } from "node:fs/promises";
 import type { ByteBot } from "../app/bytebot.ts";
 import type { ComponentInfo } from "../wire/index.ts";
 import { loadApp } from "./app.ts";
 import { parse, type Command } from "./command.ts";
-import { listen, toListen, tokenFile } from "./listen.ts";
+import { toListen } from "./listen.ts";
 import { keptOptions } from "./kept.ts";
 import { live } from "./live.ts";
 import { printLine, report } from "./output.ts";
@@ -40,13 +39,8 @@ export const command: Command = {
     const started = async (running: ByteBot) => {
       for (const component of await running.components())
         printLine(values.json ? JSON.stringify(component) : told(component));
-      if (where) for (const line of await listen(running, where)) report(line);
     };
-    try {
-      return (await live(hub, { socket: values.socket, started })) === "failed" ? 1 : 0;
-    } finally {
-      await rm(tokenFile(), { force: true });
-    }
+    return (await live(hub, { socket: values.socket, started, listen: where })) === "failed" ? 1 : 0;
   },
 };
 

@@ -1,6 +1,7 @@
 import { readdir, stat } from "node:fs/promises";
 import { tmpdir, userInfo } from "node:os";
 import { join } from "node:path";
+import { assertOwn } from "../app/places.ts";
 
 /** Where this user's running apps listen for `bytebot tail`, one `<pid>.sock` each. */
 export function socketFolder(): string {
@@ -12,9 +13,13 @@ export function socketOf(pid: number): string {
   return join(socketFolder(), `${pid}.sock`);
 }
 
-/** All of them, the newest first; one may be what a killed app left behind. */
+/**
+ * All of them, the newest first; one may be what a killed app left behind. Rejects with `forbidden` where others may have put
+ * them there.
+ */
 export async function sockets(): Promise<string[]> {
   const folder = socketFolder();
+  await assertOwn(folder);
   const names = await readdir(folder).catch((error: NodeJS.ErrnoException) => {
     if (error.code === "ENOENT") return [];
     throw error;

@@ -1,4 +1,5 @@
 import { askApp, type Running } from "../app/ask.ts";
+import { tokenOfEnv } from "../app/places.ts";
 import { kinds, type Event, type Kind, type TokenInfo } from "../wire/index.ts";
 import { BytebotError, isPrincipal, isScope } from "../wire/index.ts";
 import { parse, type Command } from "./command.ts";
@@ -111,7 +112,7 @@ async function ask({ hub, pid, socket }: Values, event: Event): Promise<Event> {
     throw new UsageError("token", "--hub, --pid and --socket name several apps");
   if (hub !== undefined) {
     if (!URL.canParse(hub)) throw new UsageError("token", `--hub ${JSON.stringify(hub)} is no URL`);
-    return askApp({ url: hub, token: process.env["BYTEBOT_TOKEN"] }, event);
+    return askApp({ url: hub, token: tokenOfEnv("BYTEBOT_TOKEN") }, event);
   }
   if (pid !== undefined && !/^\d+$/.test(pid)) throw new UsageError("token", `--pid ${pid} is no process id`);
   const named = socket ?? (pid === undefined ? undefined : socketOf(Number(pid)));

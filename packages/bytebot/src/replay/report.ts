@@ -1,4 +1,4 @@
-import type { Event } from "../wire/index.ts";
+import { printable, type Event } from "../wire/index.ts";
 import type { Found, Replayed } from "./replay.ts";
 
 /** Characters of a line, and of a value, that are shown. */
@@ -54,9 +54,7 @@ export function shown(text: string): string {
 
 /** One line, its control characters and those that turn the direction of text written out; JSON stays the same JSON. */
 export function plain(text: string): string {
-  return text
-    .toWellFormed()
-    .replaceAll(CONTROLS, (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`);
+  return printable(text.toWellFormed()).replaceAll(/[\t\n]/g, (character) =>
+    character === "\t" ? "\\u0009" : "\\u000a",
+  );
 }
-
-const CONTROLS = /[\u0000-\u001f\u007f-\u009f\u061c\u200e\u200f\u2028\u2029\u202a-\u202e\u2066-\u2069]/g;

@@ -1,5 +1,6 @@
 import { randomUUID } from "node:crypto";
 import {
+  assertToken,
   DialedLink,
   Endpoint,
   isWide,
@@ -8,6 +9,7 @@ import {
   pause,
   sameToken,
   tokenOf,
+  tokenOfEnv,
   type Link,
   type ServedLink,
   type Receiver,
@@ -53,10 +55,11 @@ export interface Serving extends AsyncDisposable {
 /**
  * Serves a satellite's `/stream` and `/inbox` to the one Hub that dials it; `main` runs anew for each connection, as a Hub
  * that restarts begins one. Resolves when it listens. Rejects with BytebotError `forbidden` where others could reach it
- * without a token, `conflict` where the port is taken.
+ * without a token, `conflict` where the port is taken, `invalid_params` where no header carries the token.
  */
 export async function serveHttp(main: Main, options: ServeHttpOptions = {}): Promise<Serving> {
-  const { opts = {}, token = process.env["BYTEBOT_TOKEN"], sendAcks = false, host, port, socket, hosts } = options;
+  const { opts = {}, sendAcks = false, host, port, socket, hosts } = options;
+  const token = chosen(options.token);
   if (isWide(options)) {
     if (!token) throw needsToken(host!);
     process.emitWarning(`${host} is reachable from other machines, and HTTP is not encrypted: put TLS in front of it`);
@@ -135,7 +138,8 @@ export interface DialHttpOptions extends Common {
  * was connected, and with the Hub's refusal (`unauthorized`, `forbidden`, …).
  */
 export async function dialHttp(main: Main, options: DialHttpOptions): Promise<void> {
-  const { opts = {}, token = process.env["BYTEBOT_TOKEN"], sendAcks = false, format } = options;
+  const { opts = {}, sendAcks = false, format } = options;
+  const token = chosen(options.token);
   const signal = options.signal ?? new AbortController().signal;
   const base = options.url.endsWith("/") ? options.url : `${options.url}/`;
   let told = "";
@@ -198,6 +202,13 @@ class Dialed {
       closed: (reason) => receiver.closed(reason),
     };
   }
+}
+
+/** The one that was given (empty: none), else that of the environment. Throws `invalid_params` where no header carries it. */
+function chosen(token: string | undefined): string | undefined {
+  if (token === undefined) return tokenOfEnv("BYTEBOT_TOKEN");
+  assertToken(token, `the option "token"`);
+  return token === "" ? undefined : token;
 }
 
 function needsToken(host: string): BytebotError {

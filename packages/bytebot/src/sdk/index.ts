@@ -14,7 +14,15 @@ export { defineTool } from "./tools.ts";
 export type { Answer, ChildTurn, Question, Tool, ToolCall, ToolOutput, TurnOptions } from "./tools.ts";
 export type { BlobReading, BlobSource, PutBlobOptions } from "./transfers.ts";
 
-export { BytebotError, encloses, toScope, type ErrorCode, type WireError } from "../wire/index.ts";
+export {
+  BytebotError,
+  encloses,
+  printable,
+  printableExactly,
+  toScope,
+  type ErrorCode,
+  type WireError,
+} from "../wire/index.ts";
 export type {
   Block,
   BlobBlock,

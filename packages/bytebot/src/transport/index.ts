@@ -1,4 +1,5 @@
 export * from "./child.ts";
+export { assertOwn, ownFolder } from "./folder.ts";
 export * from "./http/index.ts";
 export * from "./inproc.ts";
 export * from "./late.ts";

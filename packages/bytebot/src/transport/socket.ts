@@ -1,9 +1,10 @@
 import { randomUUID } from "node:crypto";
 import { once } from "node:events";
-import { chmod, lstat, mkdir, rename, stat, unlink } from "node:fs/promises";
+import { chmod, lstat, rename, unlink } from "node:fs/promises";
 import { createServer, connect, type Server, type Socket } from "node:net";
 import { dirname } from "node:path";
 import { BytebotError, wide, type LineLimits } from "../wire/index.ts";
+import { assertOwn, ownFolder } from "./folder.ts";
 import { LineLink } from "./lines.ts";
 import type { Connect, Receiver } from "./link.ts";
 
@@ -42,9 +43,10 @@ export async function listenSocket(path: string, onConnection: (open: Connect) =
   };
 }
 
-/** Joins a running app over its socket. `unavailable` where none listens. */
+/** Joins a running app over its socket. `unavailable` where none listens, `forbidden` where it may be another user's. */
 export function dialSocket(path: string): Connect {
   return async (receiver, signal) => {
+    await assertOwn(dirname(path));
     const socket = connect(path);
     try {
       await once(socket, "connect", { signal });
@@ -70,17 +72,6 @@ function open(socket: Socket, name: string, receiver: Receiver, limits?: LineLim
     clearTimeout(timer);
   };
   return new LineLink({ name, readable: socket, writable: socket, end, ...(limits && { limits }) }, receiver);
-}
-
-/** The folder is what keeps others out: on some systems the socket's own mode does not. */
-async function ownFolder(folder: string): Promise<void> {
-  await mkdir(folder, { recursive: true, mode: 0o700 });
-  const { mode, uid } = await stat(folder);
-  if ((mode & 0o077) === 0 && uid === process.getuid?.()) return;
-  throw new BytebotError(
-    "forbidden",
-    `${folder} is open to other users; put the socket into a folder of your own, with mode 700`,
-  );
 }
 
 /** Binds the server to a Unix socket that only this user's programs reach; throws like `listenSocket`. */

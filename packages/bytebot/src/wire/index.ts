@@ -15,7 +15,7 @@ export * from "./limits.ts";
 export { Pieces } from "./pieces.ts";
 export * from "./policy.ts";
 export * from "./principal.ts";
-export { OBEYED, printable, toReport } from "./printable.ts";
+export { printable, printableExactly, toReport } from "./printable.ts";
 export * from "./scope.ts";
 export * from "./shorten.ts";
 export * from "./validate.ts";

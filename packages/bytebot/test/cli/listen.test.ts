@@ -75,6 +75,40 @@ test(
   },
 );
 
+test("chat that serves its app, too, leaves no token behind when it has ended (HTP-11)", { timeout }, async (t) => {
+  const files = appOf("tools", "infer", "context");
+  const app = { ...files["bytebot.app.json"], log: "memory", listen: { port: 0 } };
+  const cwd = await folder(t, { ...files, "bytebot.app.json": app });
+  const env = { TMPDIR: cwd, BYTEBOT_TOKEN: "" };
+  const { code, err } = await new Cli(t, ["chat", "bytebot.app.json", "--once", "hello"], { cwd, env }).done;
+  assert.equal(code, 0, err);
+  const file = /whoever has the token in (.*)$/m.exec(err)![1]!;
+  assert.deepEqual(await readdir(dirname(file)), []);
+});
+
+test(
+  "a token that no header carries is refused by its name: by the app, by chat --hub and by token --hub (HTP-11)",
+  { timeout },
+  async (t) => {
+    const files = appOf("tools");
+    const phone = { name: "phone", env: "PHONE_TOKEN" };
+    const named = { ...files["bytebot.app.json"], listen: { port: 0, tokens: [phone] } };
+    const cwd = await folder(t, { ...files, "named.app.json": named });
+    const env = { TMPDIR: cwd, BYTEBOT_TOKEN: "two words", PHONE_TOKEN: "phone\n" };
+    const cases: [string, ...string[]][] = [
+      ["BYTEBOT_TOKEN is no token: character 4 is a space", "run", "--listen", "0"],
+      ["PHONE_TOKEN is no token: character 6 is the end of a line", "run", "named.app.json"],
+      ["BYTEBOT_TOKEN is no token", "chat", "--hub", "http://127.0.0.1:9", "--once", "x"],
+      ["BYTEBOT_TOKEN is no token", "token", "list", "--hub", "http://127.0.0.1:9"],
+    ];
+    for (const [name, ...args] of cases) {
+      const { code, err } = await new Cli(t, args, { cwd, env }).done;
+      assert.deepEqual([code, err.startsWith(`bytebot: ${name}`)], [1, true], err);
+      assert.doesNotMatch(err, /two words|listening on/);
+    }
+  },
+);
+
 test("run --listen refuses what is no address, and a port that is in use, by name", { timeout }, async (t) => {
   const cwd = await folder(t, appOf("tools"));
   for (const wrong of ["99999", "a:b:1"]) {

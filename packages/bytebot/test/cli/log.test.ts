@@ -1,6 +1,8 @@
 import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
 import { createHash } from "node:crypto";
-import { readFileSync, writeFileSync } from "node:fs";
+import { readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { test, type TestContext } from "node:test";
 import { openSqliteLog, withLargeEvents, type EventLog, type SqliteBlobs } from "../../src/log/index.ts";
@@ -68,7 +70,7 @@ test(
     assert.deepEqual([cell?.["cell"], cell?.["events"], cell?.["open"], others.length], ["v/x", 1, false, 0]);
 
     const show = await done(t, cwd, "show", "v/x");
-    assert.match(show.out, /user_event +evil \\u\{1b\}\[2J\\u\{202e\} text⏎next line\n$/);
+    assert.match(show.out, /user_event +evil \\u001b\[2J\\u202e text⏎next line\n$/);
     const child = parsed((await done(t, cwd, "show", "u_1/~child", "--last", "1", "--json")).out);
     assert.deepEqual([child.length, child[0]?.["text"]], [1, "below 4"]);
     assert.equal((await done(t, cwd, "export")).out.includes("\u202e"), false);
@@ -117,6 +119,39 @@ test(
       `${JSON.stringify({ ...lines[0], _entry: undefined })}\n{"event_type":"user_event","scope":".."}\n`,
     );
     assert.match((await done(t, cwd, "import", bad, "--db", "third.db")).err, /bad\.jsonl, line 2: .* has a scope/);
+  },
+);
+
+test(
+  "log import takes an export from a pipe or from stdin as it does from a file, and leaves nothing beside the log",
+  { timeout },
+  async (t) => {
+    const { cwd, log } = await filled(t);
+    await log.close();
+    const out = join(cwd, "all.jsonl");
+    await done(t, cwd, "export", "--blobs", "--out", out);
+    const lines = readFileSync(out, "utf8");
+    const pipe = join(cwd, "pipe");
+    execFileSync("mkfifo", [pipe]);
+    const piped = new Cli(t, ["log", "import", pipe, "--db", "piped.db"], { cwd });
+    await writeFile(pipe, lines);
+    const stdin = new Cli(t, ["log", "import", "-", "--db", "stdin.db"], { cwd, input: lines });
+    for (const [db, run] of Object.entries({ "piped.db": piped, "stdin.db": stdin })) {
+      const { code, err, out: said } = await run.done;
+      assert.deepEqual([code, err], [0, ""]);
+      assert.match(said, /^7 entries with 9 events, and 1 blobs$/m);
+      const again = parsed((await done(t, cwd, "export", "--blobs", "--db", db)).out);
+      const plain = (line: Record<string, unknown>) => ({ ...line, cursor: undefined });
+      assert.deepEqual(again.map(plain), parsed(lines).map(plain));
+    }
+    const half = lines.slice(0, lines.lastIndexOf("\n", lines.length - 2) + 30);
+    const cut = await new Cli(t, ["log", "import", "-", "--db", "cut.db"], { cwd, input: half }).done;
+    assert.deepEqual([cut.code, /^bytebot: stdin, line \d+: .*Nothing was imported/.test(cut.err)], [1, true], cut.err);
+    assert.match((await done(t, cwd, "import", cwd, "--db", "folder.db")).err, /cannot be read: EISDIR/);
+    assert.deepEqual(
+      readdirSync(cwd).filter((name) => name.endsWith(".import")),
+      [],
+    );
   },
 );
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import io
 import json
-import os
 import random
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, Literal
@@ -18,6 +17,7 @@ from ..errors import BytebotError, report
 from ..link import HIGH_WATER, LineReader, Receiver
 from .blobs import BlobPaths
 from .headers import BATCH, CONNECTION, MAX_UNSENT, NDJSON, RECEIVED, RETURN_S, SILENT_S, SSE, is_lines, refusal
+from .token import chosen_token
 
 _FIRST_WAIT_S, _LAST_WAIT_S = 0.1, 10.0
 #: A stream that ends sooner was none: its next GET waits, a little longer each time.
@@ -345,9 +345,10 @@ async def dial_http(
     """Runs a satellite's `main` on a Hub that serves HTTP, and again whenever the connection is lost for good.
 
     Returns when `main` has ended the connection itself; raises what it raised while it was connected, and the Hub's
-    refusal (`unauthorized`, `forbidden`, …). `token`: default BYTEBOT_TOKEN.
+    refusal (`unauthorized`, `forbidden`, …). `token`: default BYTEBOT_TOKEN; `invalid_params` where
+    no header carries it.
     """
-    secret = os.environ.get("BYTEBOT_TOKEN", "") if token is None else token
+    secret = chosen_token(token)
     base = url if url.endswith("/") else f"{url}/"
     loop = asyncio.get_running_loop()
     told, wait = "", _FIRST_WAIT_S

@@ -7,7 +7,6 @@ import contextlib
 import hmac
 import ipaddress
 import json
-import os
 import re
 import secrets
 import sys
@@ -21,6 +20,7 @@ from ..errors import BytebotError, report
 from .headers import BATCH, CONNECTION, ID, NDJSON, RECEIVED, SSE, error_line, is_lines, status_of
 from .held import Entry
 from .served import ServedLink
+from .token import chosen_token
 
 _LEAVE_S = 1.0
 
@@ -180,7 +180,7 @@ async def serving(
     `hosts`: names it may be called by; default: on loopback its own, elsewhere any. Raises BytebotError `forbidden`
     where others could reach it without a token, `conflict` where the port is taken.
     """
-    secret = os.environ.get("BYTEBOT_TOKEN", "") if token is None else token
+    secret = chosen_token(token)
     server = _Server(main, opts or {}, secret, send_acks, hosts)
     server.loopback = is_loopback(host)
     if not server.loopback:

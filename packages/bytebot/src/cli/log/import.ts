@@ -1,4 +1,4 @@
-import { createReadStream } from "node:fs";
+import type { FileHandle } from "node:fs/promises";
 import {
   BytebotError,
   cellOf,
@@ -18,6 +18,7 @@ import { printLine } from "../output.ts";
 import { DEFAULT_FILE, owning } from "./database.ts";
 import { EXPORT_VERSION, type EntryMark } from "./export.ts";
 import { BlobParts } from "./import-blobs.ts";
+import { bytesOf, nameOf, openToReread, unreadable } from "./reread.ts";
 
 const options = { db: { type: "string" } } as const;
 
@@ -29,10 +30,24 @@ const AT_ONCE = 256;
 export async function run(args: string[]): Promise<number> {
   const { values, positionals } = parse("log", args, options, 1);
   const [file] = positionals;
-  if (file === undefined) throw new UsageError("log", "import needs the file that bytebot log export wrote");
-  const counts = await owning(values.db ?? DEFAULT_FILE, ({ log, blobs }) => imported(file, log, blobs));
+  if (file === undefined)
+    throw new UsageError("log", "import needs the file that bytebot log export wrote, or - for stdin");
+  const { db = DEFAULT_FILE } = values;
+  const counts = await owning(db, async ({ log, blobs }) => {
+    const bytes = await openToReread(file, db);
+    try {
+      return await imported({ name: nameOf(file), bytes }, log, blobs);
+    } finally {
+      await bytes.close();
+    }
+  });
   printLine(`${counts.entries} entries with ${counts.events} events, and ${counts.blobs} blobs`);
   return 0;
+}
+
+interface Exported {
+  name: string;
+  bytes: FileHandle;
 }
 
 interface Counts {
@@ -42,13 +57,18 @@ interface Counts {
 }
 
 /** All of the file is looked at before any of it is written: what cannot be imported changes nothing. */
-async function imported(file: string, log: SqliteLog, blobs: SqliteBlobs): Promise<Counts> {
+async function imported(file: Exported, log: SqliteLog, blobs: SqliteBlobs): Promise<Counts> {
   const dry: Target = { head: (cell) => log.head(cell), restore: async () => NOWHERE, putBlob: async () => NO_BLOB };
   await readInto(file, dry, new NoBlobs(), "Nothing was imported");
   return readInto(file, log, blobs, "What is before it was imported");
 }
 
-async function readInto(file: string, log: Target, blobs: Pick<SqliteBlobs, "create">, then: string): Promise<Counts> {
+async function readInto(
+  file: Exported,
+  log: Target,
+  blobs: Pick<SqliteBlobs, "create">,
+  then: string,
+): Promise<Counts> {
   const entries = new Entries(log);
   const parts = new BlobParts(blobs);
   let number = 0;
@@ -60,7 +80,7 @@ async function readInto(file: string, log: Target, blobs: Pick<SqliteBlobs, "cre
       else await entries.add(event);
     } catch (error) {
       const { code, message } = BytebotError.from(error);
-      throw new BytebotError(code, `${file}, line ${number}: ${message}. ${then}`);
+      throw new BytebotError(code, `${file.name}, line ${number}: ${message}. ${then}`);
     }
   }
   try {
@@ -68,28 +88,28 @@ async function readInto(file: string, log: Target, blobs: Pick<SqliteBlobs, "cre
     parts.end();
   } catch (error) {
     const { code, message } = BytebotError.from(error);
-    throw new BytebotError(code, `${file}: ${message}. ${then}`);
+    throw new BytebotError(code, `${file.name}: ${message}. ${then}`);
   }
   return { entries: entries.count, events: entries.events, blobs: parts.end() };
 }
 
-async function* linesOf(file: string): AsyncGenerator<Line> {
+async function* linesOf({ name, bytes }: Exported): AsyncGenerator<Line> {
   const framer = new Framer(LIMITS.line_bytes);
   const lines: Line[] = [];
   const sink = {
     line: (line: Line) => void lines.push(typeof line === "string" ? line : line.slice()),
     tooLong: (size: number) => {
-      throw new BytebotError("too_large", `${file}: a line of ${size} bytes is no event of a log`);
+      throw new BytebotError("too_large", `${name}: a line of ${size} bytes is no event of a log`);
     },
   };
   try {
-    for await (const chunk of createReadStream(file)) {
-      framer.push(chunk as Buffer, sink);
+    for await (const chunk of bytesOf(bytes)) {
+      framer.push(chunk, sink);
       yield* lines.splice(0);
     }
   } catch (error) {
     if (error instanceof BytebotError) throw error;
-    throw new BytebotError("not_found", `${file} cannot be read: ${BytebotError.from(error).message}`);
+    throw unreadable(name, error);
   }
   framer.end(sink);
   yield* lines;

@@ -1,4 +1,4 @@
-import { BytebotError, cellOf, encloses, type Event } from "../../wire/index.ts";
+import { BytebotError, cellOf, encloses, printableExactly, type Event } from "../../wire/index.ts";
 import type { EventLog } from "../../log/index.ts";
 import { parse } from "../command.ts";
 import { UsageError } from "../errors.ts";
@@ -73,5 +73,5 @@ function whatOf(event: Event): string {
 /** What was asked to be allowed. */
 function askedFor(approval: unknown): string {
   const { name, input } = approval as { name: string; input: unknown };
-  return `may ${name} run? ${JSON.stringify(input)}`;
+  return printableExactly(`may ${name} run? ${JSON.stringify(input)?.slice(0, WIDTH)}`);
 }

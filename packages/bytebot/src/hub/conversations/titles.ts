@@ -1,11 +1,11 @@
 import type { About } from "../../log/index.ts";
-import { isTitle, OBEYED, TITLE_LENGTH, type Block } from "../../wire/index.ts";
+import { isTitle, NO_TITLE, TITLE_LENGTH, type Block } from "../../wire/index.ts";
 import type { Conversation } from "../state.ts";
 
 /** What is looked at of a text that may be a megabyte, in UTF-16 units. */
 const LOOKED_AT = 4 * TITLE_LENGTH;
 
-const ALL_OBEYED = new RegExp(OBEYED, "g");
+const EVERY_NO_TITLE = new RegExp(NO_TITLE, "g");
 
 /** The first line of what was said, without what a title may not have, cut at a character (rule CVS-2). */
 export function titleOf(content: readonly Block[]): string | undefined {
@@ -15,7 +15,7 @@ export function titleOf(content: readonly Block[]): string | undefined {
       .trimStart()
       .slice(0, LOOKED_AT)
       .split(/[\n\r\u2028\u2029]/, 1);
-    const shown = line.replaceAll(ALL_OBEYED, " ").replaceAll("\t", " ").toWellFormed().trim();
+    const shown = line.replaceAll(EVERY_NO_TITLE, " ").toWellFormed().trim();
     const title = Array.from(shown).slice(0, TITLE_LENGTH).join("").trim();
     if (isTitle(title)) return title;
   }

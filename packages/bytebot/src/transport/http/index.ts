@@ -7,4 +7,4 @@ export { pause } from "./pause.ts";
 export { answerOf, Client, textOf } from "./request.ts";
 export { isWide, listenHttp, type HttpServer, type ListenOptions, type Route } from "./server.ts";
 export type { ServedLink } from "./served.ts";
-export { digestOf, sameToken, tokenOf } from "./token.ts";
+export { assertToken, digestOf, sameToken, tokenOf, tokenOfEnv } from "./token.ts";

@@ -1,16 +1,18 @@
 import { z } from "zod";
 import { event, Id, reply, Scope } from "../envelope.ts";
 import { Principal } from "../principal.ts";
-import { OBEYED } from "../printable.ts";
 
 /** Characters of a title. */
 export const TITLE_LENGTH = 200;
 
-/** Is this a conversation's title: 1 to 200 characters, not all blank, nothing that a terminal or a page would obey? */
+/** What no title has: controls, and marks that turn or end lines of text (rules CVS-2, CVS-3). */
+export const NO_TITLE = /[\u0000-\u001f\u007f-\u009f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff]/;
+
+/** Is this a conversation's title: 1 to 200 characters, not all blank, without what no title has? */
 export function isTitle(text: string): boolean {
   // A character has two UTF-16 units at most.
   if (text.length > 2 * TITLE_LENGTH || text.trim() === "") return false;
-  return Array.from(text).length <= TITLE_LENGTH && !/[\t\n]/.test(text) && !OBEYED.test(text);
+  return Array.from(text).length <= TITLE_LENGTH && !NO_TITLE.test(text);
 }
 
 const Title = z
