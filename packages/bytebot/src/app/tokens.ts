@@ -35,6 +35,8 @@ interface Known {
   digest: string;
   credential: Credential;
   minted?: Minted;
+  /** It is good for nothing, and is here until that is kept: so it can be revoked again (rule TOK-3). */
+  revoked?: true;
 }
 
 /** The tokens that let somebody dial in, by their ids: kept as digests, so that nothing here tells a token (rules HTP-11, TOK-2). */
@@ -100,11 +102,28 @@ export class Tokens {
     return this.revoke(toId(digest(token)));
   }
 
-  /** Takes back the token of this id, and all that were made with it; what they were good for. */
+  /** Those that are to be kept, and those that are to be forgotten once these are. */
+  toKeep(): { kept: Minted[]; gone: string[] } {
+    const all = [...this.known];
+    return {
+      kept: all.flatMap(([, { minted, revoked }]) => (minted && !revoked ? [minted] : [])),
+      gone: all.flatMap(([id, { revoked }]) => (revoked ? [id] : [])),
+    };
+  }
+
+  forget(ids: readonly string[]): void {
+    for (const id of ids) this.known.delete(id);
+  }
+
+  /**
+   * Takes back the token of this id, and all that were made with it; what they were good for. One that was minted is listed
+   * until it is forgotten.
+   */
   revoke(id: string): Credential[] {
     const found = this.known.get(id);
     if (!found) return [];
-    this.known.delete(id);
+    if (found.minted) found.revoked = true;
+    else this.known.delete(id);
     const made = this.minted().filter(({ minted }) => minted.parent === id);
     return [found.credential, ...made.flatMap((each) => this.revoke(each.id))];
   }
@@ -122,7 +141,8 @@ export class Tokens {
   }
 
   /** It is not over, and all that it comes of is there: a token of the app's own may come again after a restart. */
-  private isGood({ minted }: Known): boolean {
+  private isGood({ minted, revoked }: Known): boolean {
+    if (revoked) return false;
     if (!minted) return true;
     if ((minted.expiresAt ?? Infinity) <= Date.now()) return false;
     if (minted.parent === undefined) return true;

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { readFile, stat, chmod, writeFile } from "node:fs/promises";
+import { readFile, stat, chmod, mkdir, rmdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { suite, test, type TestContext } from "node:test";
 import { ByteBot } from "../../src/index.ts";
@@ -209,6 +209,42 @@ suite("tokens of an app whose log is on disk", () => {
       assert.equal(await status(after.url, String(made2["token"])), 401, "its maker's is not there");
       after.hub.addToken({ name: "desk", kind: "ui", controller: true }, own);
       assert.equal(await status(after.url, String(made2["token"])), 200, "and now it is");
+    },
+  );
+
+  test(
+    "one whose end cannot be kept has ended, is said so, and can be revoked once more (TOK-3)",
+    { timeout },
+    async (t) => {
+      const file = join(await folder(t, {}), "bytebot.db");
+      const before = await opened(t, file);
+      const made = await before.hub.mintToken({ name: "phone", kind: "ui", controller: true });
+      const phone = await dialled(t, before.url, made.token);
+      const child = await mint(phone, { grant: { name: "child" } });
+      const own = before.hub.addToken({ name: "desk", kind: "ui", controller: true });
+      const desks = await mint(await dialled(t, before.url, own), { grant: { name: "of-desk" } });
+      // Nothing is written where a folder stands in the way.
+      await mkdir(`${file}-tokens.new`);
+      await assert.rejects(before.hub.revokeToken(made.tokenId), {
+        code: "unavailable",
+        message: /revoke it once more/,
+      });
+      await assert.rejects(before.hub.removeToken(own), { code: "unavailable" });
+      await assert.rejects(before.hub.mintToken({ name: "new" }), {
+        code: "unavailable",
+        message: /no token was made/,
+      });
+      assert.match(String((await phone.next(ofType("bb_bye")))["reason"]), /token was revoked/);
+      const all = [made.token, String(child["token"]), String(desks["token"])];
+      for (const token of all) assert.equal(await status(before.url, token), 401);
+      assert.equal((await before.hub.tokens()).length, 3);
+      await rmdir(`${file}-tokens.new`);
+      await before.hub.revokeToken(made.tokenId);
+      assert.deepEqual(await before.hub.tokens(), []);
+      await before.hub.stop();
+      const after = await opened(t, file);
+      after.hub.addToken({ name: "desk", kind: "ui", controller: true }, own);
+      for (const token of all) assert.equal(await status(after.url, token), 401);
     },
   );
 
