@@ -6,6 +6,8 @@ export interface Offer {
   componentId: string;
   /** For people and for tool ids. */
   name: string;
+  /** Its id is the connection's, made of this name: connected again it has another, and is the same (rule ENV-3). */
+  passing?: string;
   kind?: Kind;
   /** Scopes, or "*" for all. */
   scopes: readonly string[];
