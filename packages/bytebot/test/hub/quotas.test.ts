@@ -29,6 +29,18 @@ test("a tenant has so many connections and no more; others and those of * do not
   await world.end();
 });
 
+test("a connection without a scope, which would count to no tenant, is refused (CON-3, QTA-1, QTA-3, SCP-7)", async () => {
+  const world = new World();
+  await world.join("ui", { name: "boss", scopes: ["v"] });
+  const none = await world.join("ui", { name: "none", scopes: ["u"] }, { scopes: [] });
+  const given = await world.join("ui", { name: "given", scopes: [] });
+  assert.deepEqual([none.last("bb_error")["code"], given.last("bb_error")["code"]], ["invalid_event", "forbidden"]);
+  for (const peer of [none, given]) {
+    assert.deepEqual([peer.all("bb_sync_ack"), peer.closed === undefined], [[], false]);
+  }
+  await world.end();
+});
+
 test("a tenant's inferences beyond its quota wait in order, and other tenants do not notice (QTA-2)", async () => {
   const world = new World();
   const infer = await world.join("infer");
