@@ -6,7 +6,7 @@ import { digest, secret } from "./secret.ts";
 
 /** What made them, where that was the app itself: no component has this id. */
 export const OWNER = "app";
-/** Tokens that were minted: of all makers, and of one that is not the app itself. */
+/** Tokens that were minted: of all makers, and of one that is not the app itself, with all that were made with those. */
 const MAX_MINTED = 10_000;
 const MAX_OF_ONE = 1000;
 /** Tokens that were made by tokens that were made by tokens. */
@@ -56,9 +56,8 @@ export class Tokens {
   mint(fields: Omit<Minted, "digest">): { token: string; id: string } {
     const all = this.minted();
     const { madeBy, parent } = fields;
-    const same = all.filter(({ minted }) =>
-      parent === undefined ? minted.madeBy === madeBy && madeBy !== OWNER : minted.parent === parent,
-    );
+    const origin = parent === undefined ? madeBy : this.originOf(parent);
+    const same = origin === OWNER ? [] : all.filter(({ id }) => id !== origin && this.originOf(id) === origin);
     if (all.length >= MAX_MINTED || same.length >= MAX_OF_ONE || this.depthOf(parent) >= MAX_DEPTH)
       throw new BytebotError("overloaded", "there are too many tokens: revoke those that are of no more use");
     const token = secret();
@@ -148,6 +147,14 @@ export class Tokens {
     if (minted.parent === undefined) return true;
     const parent = this.known.get(minted.parent);
     return parent !== undefined && this.isGood(parent);
+  }
+
+  /** Whose room it takes: the component's or the app's token that its line begins with, else what the app itself has minted. */
+  private originOf(id: string): string {
+    const minted = this.known.get(id)?.minted;
+    if (!minted) return id;
+    if (minted.parent !== undefined) return this.originOf(minted.parent);
+    return minted.madeBy === OWNER ? id : minted.madeBy;
   }
 
   private depthOf(id: string | undefined): number {
