@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { readFile, stat, chmod, mkdir, rmdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { suite, test, type TestContext } from "node:test";
+import { askApp } from "../../src/app/ask.ts";
 import { ByteBot } from "../../src/index.ts";
 import type { Event, TokenGrant } from "../../src/wire/index.ts";
 import { folder } from "../cli/cli.ts";
@@ -151,6 +152,22 @@ suite("tokens that are made while the app runs", () => {
     await page.sync({ kind: "ui" });
     await page.open();
     assert.equal(code(await mint(page, { grant: {} })), "forbidden");
+  });
+
+  test("whoever asks only for a token leaves the controller's role to one that stays (TOK-1, CON-4)", async (t) => {
+    const { hub, url } = await served(t);
+    const watch = await dialled(t, url, hub.addToken({ name: "log", kind: "telemetry" }), { kind: "telemetry" });
+    const token = hub.addToken({ name: "desk", kind: "ui", controller: true });
+    const asked = await askApp({ url, token }, { event_type: "bb_token", action: "mint", grant: { name: "phone" } });
+    assert.equal(await status(url, String(asked["token"])), 200);
+    const sync = await watch.next((event) => event.event_type === "bb_sync" && event["name"] === "bytebot-token");
+    // As it was said there, and somebody comes before it has left.
+    const desk = await dialled(t, url, token, { kind: "ui", controller: sync["controller"] });
+    const planner = Peer.withToken(t, url, hub.addToken({ name: "planner", kind: "context", controller: true }));
+    assert.equal((await planner.sync({ kind: "context" }))["controller"], true);
+    assert.equal((await mint(desk, { grant: { name: "other" } }))["success"], true);
+    const wide = await mint(desk, { grant: { name: "third", controller: true } });
+    assert.equal(wide["success"], true);
   });
 
   test("no copy of a token is anybody else's: not telemetry's, not the app's own events (TOK-2)", async (t) => {
