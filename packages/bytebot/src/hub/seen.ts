@@ -16,11 +16,10 @@ export function seenBefore(core: Core, conversation: Conversation, connection: S
   const id = event["id"];
   if (typeof id !== "string") return false;
   const { componentId, passing } = connection.offer;
-  let known = conversation.seen.get(componentId);
-  if (!known) conversation.seen.set(componentId, (known = new Recent(MAX_SEEN)));
-  const seen = known.get(id) ?? (passing === undefined ? undefined : sentBefore(conversation, passing, id, event));
+  const own = conversation.seen.get(componentId)?.get(id);
+  const seen = own ?? (passing === undefined ? undefined : sentBefore(conversation, passing, id, event));
   if (!seen) {
-    known.set(id, { event });
+    knownOf(conversation, componentId).set(id, { event });
     return false;
   }
   if (!sameAs(seen, event)) {
@@ -65,9 +64,14 @@ function bodyOf(event: Event): string {
 
 /** What the log says of a request that was seen before the Hub was restarted. */
 export function recallSeen(conversation: Conversation, component: string, id: string, seen: Seen): void {
+  const known = knownOf(conversation, component);
+  known.set(id, seen);
+}
+
+function knownOf(conversation: Conversation, component: string): Recent<string, Seen> {
   let known = conversation.seen.get(component);
   if (!known) conversation.seen.set(component, (known = new Recent(MAX_SEEN)));
-  known.set(id, seen);
+  return known;
 }
 
 /** Keeps the answer for whoever asks again. */
@@ -87,9 +91,11 @@ export function reply(core: Core, conversation: Conversation, to: Asker, event: 
   if (!to.told) core.effect(conversation.scope, answer);
 }
 
-/** It was refused, so it was not seen: the same id may come again. */
+/** It was refused, so it was not seen: the same id may come again, and a conversation of which that was all is none. */
 export function forget(conversation: Conversation, component: string, id: unknown): void {
-  conversation.seen.get(component)?.delete(String(id));
+  const known = conversation.seen.get(component);
+  known?.delete(String(id));
+  if (known?.size === 0) conversation.seen.delete(component);
 }
 
 /** Who asks, for the answer. */
