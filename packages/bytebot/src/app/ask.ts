@@ -28,7 +28,8 @@ export async function askApp(where: Running, event: Event): Promise<Event> {
   };
   try {
     link = await open(where, receiver, deadline);
-    const role = "socket" in where ? { owner: true } : { controller: true };
+    // The controller's role is for one that stays: who was offered it may ask without (rule TOK-1).
+    const role = "socket" in where ? { owner: true } : { controller: false };
     link.send({ event_type: "bb_sync", kind: "ui", name: "bytebot-token", ...role, ...SILENT });
     const answer = await promise;
     if (answer["success"] !== true) throw BytebotError.fromWire(answer["error"] as WireError);

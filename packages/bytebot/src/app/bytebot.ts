@@ -268,7 +268,7 @@ export class ByteBot {
 
   /** Takes a token back, and ends what had dialled in with it, or with a token that it has made. */
   async removeToken(token: string): Promise<void> {
-    await this.mint.end(this.credentials.tokens.remove(token), "its token was taken back");
+    await this.mint.takeBack(this.credentials.tokens.remove(token), "its token was taken back");
   }
 
   /**

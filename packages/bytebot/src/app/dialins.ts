@@ -1,5 +1,5 @@
 import { randomBytes } from "node:crypto";
-import type { Attached, Hub } from "../hub/index.ts";
+import type { Attached, Hub, Offer } from "../hub/index.ts";
 import { Endpoint, LateReceiver, type Receiver, type ServedLink } from "../transport/index.ts";
 import { BytebotError, type Event } from "../wire/index.ts";
 import { toOffer, type Credential } from "./credentials.ts";
@@ -92,12 +92,13 @@ export class DialIns {
     else this.silent.delete(who);
     if (!first) return;
     const before = who.many ? undefined : this.current.get(who);
-    const id = before?.id ?? this.options.newId(idFor(who, first));
+    const name = nameFor(who, first);
+    const id = before?.id ?? this.options.newId(idFor(who, name));
     this.ids.add(id);
     // The old connection's place is free before the new one asks for it.
     const connecting = Promise.resolve(before?.attached)
       .then((old) => old?.close("its component has connected again"))
-      .then(() => this.connect(id, who, late, link));
+      .then(() => this.connect({ ...toOffer(id, who.grant), ...(who.many ? { passing: name } : {}) }, late, link));
     const current: Current = { id, attached: connecting.catch(() => undefined) };
     if (!who.many) this.current.set(who, current);
     try {
@@ -125,8 +126,7 @@ export class DialIns {
     this.options.hub.forget(id);
   }
 
-  private connect(componentId: string, who: Credential, late: LateReceiver, link: ServedLink): Promise<Attached> {
-    const from = toOffer(componentId, who.grant);
+  private connect(from: Offer, late: LateReceiver, link: ServedLink): Promise<Attached> {
     const connect = (receiver: Receiver): Promise<ServedLink> => {
       late.become(receiver);
       return Promise.resolve(link);
@@ -171,13 +171,13 @@ async function firstEvent(late: LateReceiver, link: ServedLink): Promise<Event |
 }
 
 /** Of the many with grants of some scopes none is counted: a number would tell one tenant how many of others there are. */
-function idFor({ grant, many }: Credential, sync: Event): string {
-  const name = grant.name === "" ? nameIn(sync) : grant.name;
+function idFor({ grant, many }: Credential, name: string): string {
   return many && grant.scopes ? `${name}-${randomBytes(4).toString("hex")}` : name;
 }
 
 /** A bearer of a token for many says itself what it is called. */
-function nameIn(sync: Event): string {
+function nameFor({ grant }: Credential, sync: Event): string {
+  if (grant.name !== "") return grant.name;
   const name = sync["name"];
   const kind = sync["kind"];
   return isName(name) ? name : isName(kind) ? kind : "guest";

@@ -39,10 +39,12 @@ export async function listenLocally(
     clearTimeout(late);
     if (!first) return;
     const kind = first["kind"] === "ui" ? "ui" : "telemetry";
-    const name = newId(kind === "ui" ? "screen" : "tail");
+    const passing = kind === "ui" ? "screen" : "tail";
+    const name = newId(passing);
     const content = kind === "telemetry";
     // Whoever can open the socket is the user whose app this is, and may own it: `bytebot token`.
-    const from = offer({ componentId: name, name, kind, content, primary: false, controller: false, owner: true });
+    const roles = { primary: false, controller: false, owner: true };
+    const from = offer({ componentId: name, name, passing, kind, content, ...roles });
     ids.add(name);
     const connect = async (receiver: Receiver) => {
       early.become(receiver);

@@ -50,15 +50,22 @@ export class Mint {
     if (event.action === "list") return { ...result, tokens: own.map(({ id, minted }) => toInfo(id, minted)) };
     const found = own.find(({ id }) => id === event.token_id);
     if (!found) throw new BytebotError("not_found", `no token "${event.token_id ?? ""}": "list" has those there are`);
-    await this.end(this.options.tokens.revoke(found.id), "its token was revoked");
-    await this.save();
+    await this.takeBack(this.options.tokens.revoke(found.id), "its token was revoked");
     this.options.report(`token ${found.id} (${nameOf(found.minted)}) was revoked by ${makerOf(asker)}`);
     return { ...result, token_id: found.id };
   }
 
-  /** These credentials are good for nothing any more. */
-  async end(credentials: readonly Credential[], reason: string): Promise<void> {
-    await Promise.all(credentials.map((each) => this.options.end(each, reason)));
+  /** Ends what came in with these credentials, and keeps that they are good for nothing. Rejects where either fails. */
+  async takeBack(credentials: readonly Credential[], reason: string): Promise<void> {
+    const ending = Promise.all(credentials.map((each) => this.options.end(each, reason)));
+    const [saved, ended] = await Promise.allSettled([this.save(), ending]);
+    if (saved.status === "rejected") {
+      const back = "the token is good for nothing until the app is started again, and then it may be good again";
+      throw new BytebotError("unavailable", `${messageOf(saved.reason)}: ${back}; revoke it once more before that`, {
+        cause: saved.reason,
+      });
+    }
+    if (ended.status === "rejected") throw BytebotError.from(ended.reason);
   }
 
   private async mint({ grant: asked, expires_ms }: Token, asker: Controller): Promise<Omit<Event, "event_type">> {
@@ -74,8 +81,8 @@ export class Mint {
     try {
       await this.save();
     } catch (error) {
-      tokens.revoke(id);
-      throw error;
+      tokens.forget([id]);
+      throw new BytebotError("unavailable", `${messageOf(error)}: no token was made`, { cause: error });
     }
     await this.sweep();
     report(`token ${id} (${grant.name ?? "any name"}) was made by ${makerOf(asker)}`);
@@ -114,16 +121,31 @@ export class Mint {
     }
     if (ended.length === 0) return;
     try {
-      await this.end(ended, "its token is over");
-      await this.save();
+      await this.takeBack(ended, "its token is over");
     } catch (error) {
       this.options.report(`tokens that are over could not be put away: ${BytebotError.from(error).message}`);
     }
   }
 
   private async save(): Promise<void> {
-    await this.file?.write(() => this.options.tokens.minted().map(({ minted }) => minted));
+    const { tokens } = this.options;
+    let forgotten: readonly string[] = [];
+    // What is revoked while this is being written is in the next that is.
+    const toKeep = (): readonly Minted[] => {
+      const { kept, gone } = tokens.toKeep();
+      forgotten = gone;
+      return kept;
+    };
+    if (this.file) await this.file.write(toKeep);
+    else toKeep();
+    tokens.forget(forgotten);
   }
+}
+
+/** Whoever asked may be far away: where the file is, is nothing to it. */
+function messageOf(error: unknown): string {
+  const { code } = error as NodeJS.ErrnoException;
+  return `the app's file of tokens cannot be written (${code ?? BytebotError.from(error).message})`;
 }
 
 /** The app's own, whichever way it asks. */

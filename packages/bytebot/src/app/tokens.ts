@@ -6,7 +6,7 @@ import { digest, secret } from "./secret.ts";
 
 /** What made them, where that was the app itself: no component has this id. */
 export const OWNER = "app";
-/** Tokens that were minted: of all makers, and of one that is not the app itself. */
+/** Tokens that were minted: of all makers, and of one that is not the app itself, with all that were made with those. */
 const MAX_MINTED = 10_000;
 const MAX_OF_ONE = 1000;
 /** Tokens that were made by tokens that were made by tokens. */
@@ -35,6 +35,8 @@ interface Known {
   digest: string;
   credential: Credential;
   minted?: Minted;
+  /** It is good for nothing, and is here until that is kept: so it can be revoked again (rule TOK-3). */
+  revoked?: true;
 }
 
 /** The tokens that let somebody dial in, by their ids: kept as digests, so that nothing here tells a token (rules HTP-11, TOK-2). */
@@ -54,9 +56,8 @@ export class Tokens {
   mint(fields: Omit<Minted, "digest">): { token: string; id: string } {
     const all = this.minted();
     const { madeBy, parent } = fields;
-    const same = all.filter(({ minted }) =>
-      parent === undefined ? minted.madeBy === madeBy && madeBy !== OWNER : minted.parent === parent,
-    );
+    const origin = parent === undefined ? madeBy : this.originOf(parent);
+    const same = origin === OWNER ? [] : all.filter(({ id }) => id !== origin && this.originOf(id) === origin);
     if (all.length >= MAX_MINTED || same.length >= MAX_OF_ONE || this.depthOf(parent) >= MAX_DEPTH)
       throw new BytebotError("overloaded", "there are too many tokens: revoke those that are of no more use");
     const token = secret();
@@ -100,11 +101,28 @@ export class Tokens {
     return this.revoke(toId(digest(token)));
   }
 
-  /** Takes back the token of this id, and all that were made with it; what they were good for. */
+  /** Those that are to be kept, and those that are to be forgotten once these are. */
+  toKeep(): { kept: Minted[]; gone: string[] } {
+    const all = [...this.known];
+    return {
+      kept: all.flatMap(([, { minted, revoked }]) => (minted && !revoked ? [minted] : [])),
+      gone: all.flatMap(([id, { revoked }]) => (revoked ? [id] : [])),
+    };
+  }
+
+  forget(ids: readonly string[]): void {
+    for (const id of ids) this.known.delete(id);
+  }
+
+  /**
+   * Takes back the token of this id, and all that were made with it; what they were good for. One that was minted is listed
+   * until it is forgotten.
+   */
   revoke(id: string): Credential[] {
     const found = this.known.get(id);
     if (!found) return [];
-    this.known.delete(id);
+    if (found.minted) found.revoked = true;
+    else this.known.delete(id);
     const made = this.minted().filter(({ minted }) => minted.parent === id);
     return [found.credential, ...made.flatMap((each) => this.revoke(each.id))];
   }
@@ -122,12 +140,21 @@ export class Tokens {
   }
 
   /** It is not over, and all that it comes of is there: a token of the app's own may come again after a restart. */
-  private isGood({ minted }: Known): boolean {
+  private isGood({ minted, revoked }: Known): boolean {
+    if (revoked) return false;
     if (!minted) return true;
     if ((minted.expiresAt ?? Infinity) <= Date.now()) return false;
     if (minted.parent === undefined) return true;
     const parent = this.known.get(minted.parent);
     return parent !== undefined && this.isGood(parent);
+  }
+
+  /** Whose room it takes: the component's or the app's token that its line begins with, else what the app itself has minted. */
+  private originOf(id: string): string {
+    const minted = this.known.get(id)?.minted;
+    if (!minted) return id;
+    if (minted.parent !== undefined) return this.originOf(minted.parent);
+    return minted.madeBy === OWNER ? id : minted.madeBy;
   }
 
   private depthOf(id: string | undefined): number {

@@ -34,6 +34,11 @@ export function sync(core: Core, connection: New, event: Sync): void {
     );
   }
   const scopes = event.scopes ?? offer.scopes;
+  if (scopes.length === 0)
+    throw new BytebotError(
+      "forbidden",
+      `${offer.name} is granted no scope at all: its "scopes" name one, or are absent`,
+    );
   const outside = scopes.find((scope) => (scope === "*" ? !offer.scopes.includes("*") : !within(offer.scopes, scope)));
   if (outside !== undefined) throw new BytebotError("not_found", `no scope "${outside}" in the grant of ${offer.name}`);
   refuseWhatIsNotBuilt(event);

@@ -99,7 +99,7 @@ export class Core {
   /** The last batch of each cell in `out`: one step may reach very many. */
   private readonly last = new Map<string | undefined, Batch>();
   private happened: Happened[] = [];
-  /** Conversations of this step's making. */
+  /** Conversations of this step's making, and those of which nothing may be left. */
   private readonly fresh: Conversation[] = [];
 
   constructor(options: CoreOptions) {
@@ -256,6 +256,11 @@ export class Core {
       retryable: true,
       retryAfterMs: RETRY_MS,
     });
+  }
+
+  /** What it was addressed for has come to nothing: where that was all, it is dropped when the step ends. */
+  reconsider(conversation: Conversation): void {
+    if (this.conversations.get(conversation.scope) === conversation) this.fresh.push(conversation);
   }
 
   /** What was addressed and nothing came of, leaves nothing behind. */

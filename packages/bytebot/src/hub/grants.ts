@@ -6,6 +6,8 @@ export interface Offer {
   componentId: string;
   /** For people and for tool ids. */
   name: string;
+  /** Its id is the connection's, made of this name: connected again it has another, and is the same (rule ENV-3). */
+  passing?: string;
   kind?: Kind;
   /** Scopes, or "*" for all. */
   scopes: readonly string[];
@@ -36,7 +38,7 @@ export interface Grant {
   askFirst: boolean;
   principal: string | undefined;
   vouches: boolean;
-  /** The controller's role was offered to it, whoever holds it now; or it is the owner: it may make tokens (rule TOK-1). */
+  /** It was offered the controller's role, also where it declined it or another holds it; or it is the owner (rule TOK-1). */
   mayMint: boolean;
   capabilities: Readonly<Record<string, unknown>>;
 }
@@ -63,22 +65,21 @@ export function narrow(
   scopes: readonly string[],
   taken: { primary: boolean; controller: boolean },
 ): Grant {
-  const mayControl = sync.kind === "ui" || sync.kind === "context";
   const owner = from.owner && sync.owner === true && sync.kind === "ui";
-  const wouldControl = mayControl && !owner && from.controller && sync.controller !== false;
+  const mayControl = (sync.kind === "ui" || sync.kind === "context") && !owner && from.controller;
   return {
     kind: sync.kind,
     scopes,
     types: sync.types && new Set(sync.types),
     primary: from.primary && sync.primary !== false && !taken.primary,
-    controller: wouldControl && !taken.controller,
+    controller: mayControl && sync.controller !== false && !taken.controller,
     inputCapable: sync.kind === "ui" && from.inputCapable && sync.input_capable !== false,
     owner,
     content: from.content,
     askFirst: from.askFirst,
     principal: from.principal,
     vouches: from.vouches,
-    mayMint: wouldControl || owner,
+    mayMint: mayControl || owner,
     capabilities: sync.capabilities ?? {},
   };
 }

@@ -15,12 +15,11 @@ const MAX_SEEN = 256;
 export function seenBefore(core: Core, conversation: Conversation, connection: Synced, event: Event): boolean {
   const id = event["id"];
   if (typeof id !== "string") return false;
-  const { componentId } = connection.offer;
-  let known = conversation.seen.get(componentId);
-  if (!known) conversation.seen.set(componentId, (known = new Recent(MAX_SEEN)));
-  const seen = known.get(id);
+  const { componentId, passing } = connection.offer;
+  const own = conversation.seen.get(componentId)?.get(id);
+  const seen = own ?? (passing === undefined ? undefined : sentBefore(conversation, passing, id, event));
   if (!seen) {
-    known.set(id, { event });
+    knownOf(conversation, componentId).set(id, { event });
     return false;
   }
   if (!sameAs(seen, event)) {
@@ -29,8 +28,22 @@ export function seenBefore(core: Core, conversation: Conversation, connection: S
       `the id "${id}" was used in this scope for something else: ids are random and used once`,
     );
   }
+  seen.again = connection.id;
   if (seen.answer) core.effect(conversation.scope, { ...seen.answer, to: connection.id } as Effect);
   return true;
+}
+
+/**
+ * What a component of this name has sent when it was connected before, under another id: the same body too, as others of
+ * the name are not this one. What differs is a request of its own.
+ */
+function sentBefore(conversation: Conversation, name: string, id: string, event: Event): Seen | undefined {
+  for (const [component, known] of conversation.seen) {
+    if (!component.startsWith(name) || (component !== name && component[name.length] !== "-")) continue;
+    const seen = known.get(id);
+    if (seen && sameAs(seen, event)) return seen;
+  }
+  return undefined;
 }
 
 /** Is it the same request? Of one that was not logged as it came nothing else is known than its id. */
@@ -51,9 +64,14 @@ function bodyOf(event: Event): string {
 
 /** What the log says of a request that was seen before the Hub was restarted. */
 export function recallSeen(conversation: Conversation, component: string, id: string, seen: Seen): void {
+  const known = knownOf(conversation, component);
+  known.set(id, seen);
+}
+
+function knownOf(conversation: Conversation, component: string): Recent<string, Seen> {
   let known = conversation.seen.get(component);
   if (!known) conversation.seen.set(component, (known = new Recent(MAX_SEEN)));
-  known.set(id, seen);
+  return known;
 }
 
 /** Keeps the answer for whoever asks again. */
@@ -65,15 +83,19 @@ export function remember(conversation: Conversation, to: Asker, answer: Effect):
 /** Answers a request, now and whenever it is sent again. `plus`: what the answer has beside an event that is logged. */
 export function reply(core: Core, conversation: Conversation, to: Asker, event: Event, plus?: Plus): void {
   event["ts"] = core.now;
-  const present = core.synced(to.connection) ?? core.connected.ofComponent(to.component);
+  const again = conversation.seen.get(to.component)?.get(to.id)?.again;
+  const present =
+    core.synced(to.connection) ?? core.connected.ofComponent(to.component) ?? core.synced(again ?? to.connection);
   const answer: Effect = { type: "send", to: present?.id ?? to.connection, event, ...(plus ? { plus } : {}) };
   remember(conversation, to, answer);
   if (!to.told) core.effect(conversation.scope, answer);
 }
 
-/** It was refused, so it was not seen: the same id may come again. */
+/** It was refused, so it was not seen: the same id may come again, and a conversation of which that was all is none. */
 export function forget(conversation: Conversation, component: string, id: unknown): void {
-  conversation.seen.get(component)?.delete(String(id));
+  const known = conversation.seen.get(component);
+  known?.delete(String(id));
+  if (known?.size === 0) conversation.seen.delete(component);
 }
 
 /** Who asks, for the answer. */

@@ -265,6 +265,8 @@ export interface Seen {
   event?: Event;
   hash?: string;
   answer?: Effect;
+  /** The connection that has sent it again, where its component has another id by now. */
+  again?: ConnectionId;
 }
 
 /** One exact scope: one transcript, one queue of turns. */

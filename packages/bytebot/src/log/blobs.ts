@@ -31,7 +31,10 @@ export interface BlobWriter {
 export interface BlobStore {
   create(cell: string): BlobWriter;
   find(cell: string, ref: string): Promise<StoredBlob | undefined>;
-  /** Forgets all that is kept of the cell; its log was wiped. Nothing is left when it resolves. */
+  /**
+   * Forgets all that was kept of the cell before its log was wiped: called once that is committed. Nothing of it is left
+   * when it resolves.
+   */
   drop(cell: string): Promise<void>;
   close(): Promise<void>;
 }

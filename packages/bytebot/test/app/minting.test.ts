@@ -3,6 +3,7 @@ import { test } from "node:test";
 import fc from "fast-check";
 import { toOffer } from "../../src/app/credentials.ts";
 import { grantFrom, toAppGrant } from "../../src/app/minting.ts";
+import { OWNER, Tokens } from "../../src/app/tokens.ts";
 import { narrow, offer, type Grant } from "../../src/hub/index.ts";
 import { BytebotError, kinds, TokenGrant, type Kind } from "../../src/wire/index.ts";
 
@@ -74,6 +75,30 @@ test("whoever makes a token, and whatever is asked for: its bearer can be nothin
     { numRuns: 5000 },
   );
   assert.ok(made > 300, `${made} were made`);
+});
+
+test("whoever makes tokens with the tokens that it has made takes no more room than with its own alone (TOK-1, SCP-7)", () => {
+  const tokens = new Tokens();
+  const mint = (madeBy: string, parent?: string): string =>
+    tokens.mint({ grant: {}, madeBy, madeAt: 0, ...(parent === undefined ? {} : { parent }) }).id;
+  const idOf = (token: string): string => tokens.idOf(tokens.find(token)!)!;
+  const full = { code: "overloaded" };
+  // One that the app's code gave out, one that the app has minted, and a component that was attached.
+  const given = idOf(tokens.add({ name: "desk" }, false));
+  const own = mint(OWNER);
+  const first: [string, string | undefined][] = [
+    ["desk", given],
+    ["phone", own],
+    ["planner", undefined],
+  ];
+  for (const [madeBy, parent] of first) {
+    const children = Array.from({ length: 10 }, () => mint(madeBy, parent));
+    for (let n = 10; n < 1000; n++) mint("child", children[n % 10]);
+    assert.throws(() => mint("child", children[0]), full);
+    assert.throws(() => mint(madeBy, parent), full);
+  }
+  mint("child", mint("other", idOf(tokens.add({ name: "other" }, false))));
+  for (let n = 0; n < 1500; n++) mint(OWNER);
 });
 
 test("the app's own tokens may be anything, and what a grant does not say is not given (TOK-1)", () => {

@@ -218,7 +218,7 @@ suite("browsers", () => {
     return cookie!.split(";")[0]!;
   }
 
-  test("a code becomes a cookie, which opens /browser/stream and /browser/inbox; an EventSource names its connection in the query (HTP-13)", async (t) => {
+  test("a code becomes a cookie, which opens /browser/stream and /browser/inbox; an EventSource names its connection in the query (HTP-13, ENV-3)", async (t) => {
     const { hub, url } = await served(t);
     const cookie = await session(url, hub.addCode({ name: "page", kind: "ui", scopes: ["u_1"] }));
     const page = new Peer(t, `${url}/browser`, { cookie });
@@ -233,6 +233,16 @@ suite("browsers", () => {
     // A second tab of the same session is a component of its own.
     const tab = new Peer(t, `${url}/browser`, { cookie });
     assert.notEqual((await tab.sync({ kind: "ui" }))["component_id"], ack["component_id"]);
+    assert.equal((await tab.post(message("m_2", "and this"))).lines[0]?.["fate"], "started");
+    // What was sent before the connection was lost is the same after it, and runs once (ENV-3).
+    const back = new Peer(t, `${url}/browser`, { cookie });
+    await back.sync({ kind: "ui" });
+    const [first] = (await page.post(message("m_1", "ship it"))).lines;
+    const again = await back.post([message("m_1", "ship it"), message("m_1", "another text")]);
+    assert.equal(typeof first?.["seq"], "number");
+    assert.equal(again.lines[0]?.["seq"], first?.["seq"]);
+    assert.notEqual(again.lines[1]?.["seq"], first?.["seq"]);
+    assert.match(String(again.lines[1]?.["fate"]), /started|queued/);
   });
 
   test("a session that the app takes back ends at once: its streams, its cookie, and no other's (HTP-13)", async (t) => {

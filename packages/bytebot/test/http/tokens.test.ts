@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
-import { readFile, stat, chmod, writeFile } from "node:fs/promises";
+import { readFile, stat, chmod, mkdir, rmdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { suite, test, type TestContext } from "node:test";
+import { askApp } from "../../src/app/ask.ts";
 import { ByteBot } from "../../src/index.ts";
 import type { Event, TokenGrant } from "../../src/wire/index.ts";
 import { folder } from "../cli/cli.ts";
@@ -153,6 +154,22 @@ suite("tokens that are made while the app runs", () => {
     assert.equal(code(await mint(page, { grant: {} })), "forbidden");
   });
 
+  test("whoever asks only for a token leaves the controller's role to one that stays (TOK-1, CON-4)", async (t) => {
+    const { hub, url } = await served(t);
+    const watch = await dialled(t, url, hub.addToken({ name: "log", kind: "telemetry" }), { kind: "telemetry" });
+    const token = hub.addToken({ name: "desk", kind: "ui", controller: true });
+    const asked = await askApp({ url, token }, { event_type: "bb_token", action: "mint", grant: { name: "phone" } });
+    assert.equal(await status(url, String(asked["token"])), 200);
+    const sync = await watch.next((event) => event.event_type === "bb_sync" && event["name"] === "bytebot-token");
+    // As it was said there, and somebody comes before it has left.
+    const desk = await dialled(t, url, token, { kind: "ui", controller: sync["controller"] });
+    const planner = Peer.withToken(t, url, hub.addToken({ name: "planner", kind: "context", controller: true }));
+    assert.equal((await planner.sync({ kind: "context" }))["controller"], true);
+    assert.equal((await mint(desk, { grant: { name: "other" } }))["success"], true);
+    const wide = await mint(desk, { grant: { name: "third", controller: true } });
+    assert.equal(wide["success"], true);
+  });
+
   test("no copy of a token is anybody else's: not telemetry's, not the app's own events (TOK-2)", async (t) => {
     const { hub, url } = await served(t);
     const seen: string[] = [];
@@ -209,6 +226,42 @@ suite("tokens of an app whose log is on disk", () => {
       assert.equal(await status(after.url, String(made2["token"])), 401, "its maker's is not there");
       after.hub.addToken({ name: "desk", kind: "ui", controller: true }, own);
       assert.equal(await status(after.url, String(made2["token"])), 200, "and now it is");
+    },
+  );
+
+  test(
+    "one whose end cannot be kept has ended, is said so, and can be revoked once more (TOK-3)",
+    { timeout },
+    async (t) => {
+      const file = join(await folder(t, {}), "bytebot.db");
+      const before = await opened(t, file);
+      const made = await before.hub.mintToken({ name: "phone", kind: "ui", controller: true });
+      const phone = await dialled(t, before.url, made.token);
+      const child = await mint(phone, { grant: { name: "child" } });
+      const own = before.hub.addToken({ name: "desk", kind: "ui", controller: true });
+      const desks = await mint(await dialled(t, before.url, own), { grant: { name: "of-desk" } });
+      // Nothing is written where a folder stands in the way.
+      await mkdir(`${file}-tokens.new`);
+      await assert.rejects(before.hub.revokeToken(made.tokenId), {
+        code: "unavailable",
+        message: /revoke it once more/,
+      });
+      await assert.rejects(before.hub.removeToken(own), { code: "unavailable" });
+      await assert.rejects(before.hub.mintToken({ name: "new" }), {
+        code: "unavailable",
+        message: /no token was made/,
+      });
+      assert.match(String((await phone.next(ofType("bb_bye")))["reason"]), /token was revoked/);
+      const all = [made.token, String(child["token"]), String(desks["token"])];
+      for (const token of all) assert.equal(await status(before.url, token), 401);
+      assert.equal((await before.hub.tokens()).length, 3);
+      await rmdir(`${file}-tokens.new`);
+      await before.hub.revokeToken(made.tokenId);
+      assert.deepEqual(await before.hub.tokens(), []);
+      await before.hub.stop();
+      const after = await opened(t, file);
+      after.hub.addToken({ name: "desk", kind: "ui", controller: true }, own);
+      for (const token of all) assert.equal(await status(after.url, token), 401);
     },
   );
 

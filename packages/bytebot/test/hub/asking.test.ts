@@ -68,7 +68,7 @@ test("so many answers wait for the check of another and no more; who has left me
   await world.end();
 });
 
-test("a question of a broken schema is not asked, and may come again mended; who has left asks nothing (QUE-1, TOL-7)", async () => {
+test("a question of a broken schema is not asked, and may come again mended; who has left asks nothing (QUE-1, QTA-7, TOL-7)", async () => {
   const world = new World();
   const context = await world.join("context");
   const ui = await world.join("ui");
@@ -77,6 +77,7 @@ test("a question of a broken schema is not asked, and may come again mended; who
     [(await context.gets("bb_error"))["in_reply_to"], context.last("bb_error")["code"]],
     ["q1", "invalid_params"],
   );
+  assert.equal(world.hub.counts()["conversations"], 0, "nothing is left of it");
   const gone = await world.join("context", { name: "gone" });
   await gone.send(ask("q2", { schema: broken }), ask("q3", { schema: costly }));
   await gone.link.close("left");

@@ -136,6 +136,30 @@ test("what a fork names of blobs is found in it, also when the other is deleted 
   await world.end();
 });
 
+test("a fork for whose blobs there is no room leaves nothing, and what was put there before stays (CVS-4, BLB-6)", async () => {
+  const blobs = new MemoryBlobs({ tenantBytes: 100_000 });
+  const world = new World({ blobs });
+  await answering(world);
+  const ui = await world.join("ui");
+  const put = async (id: string, scope: string, bytes: Buffer): Promise<object> => {
+    const data = bytes.toString("base64");
+    await ui.send({ event_type: "bb_blob", id, scope, part: 0, last: true, data, mime_type: "image/png" });
+    const { ref, size } = ui.last("bb_blob");
+    return { type: "blob", ref, mime_type: "image/png", size };
+  };
+  const pictures = [await put("p1", "u/a", Buffer.alloc(10_000, 1)), await put("p2", "u/a", Buffer.alloc(60_000, 2))];
+  await ui.send(message("", "u/a", { content: [{ type: "text", text: "look" }, ...pictures] }));
+  await put("p3", "u/b", Buffer.from("mine"));
+  const { ref } = ui.last("bb_blob");
+  const before = blobs.bytes("u");
+  await ui.send(fork("u/a", ends(ui, "u/a")[0]!["seq"], "u/b"));
+  assert.equal(ui.last("bb_error")["code"], "overloaded");
+  assert.equal(blobs.bytes("u"), before);
+  await ui.send({ event_type: "bb_blob", id: "g", scope: "u/b", ref });
+  assert.equal(ui.last("bb_blob")["data"], Buffer.from("mine").toString("base64"));
+  await world.end();
+});
+
 test("conversations that have left the memory are listed, renamed, forked and deleted like any other (REC-7, CVS-3)", async () => {
   const world = new World({ limits: { idle: 1 } });
   await answering(world);

@@ -77,7 +77,7 @@ test("scopes, types and capabilities are the sync's; content and asking first ar
   assert.ok(!mayTouch({ grant }, "v"));
 });
 
-test("tokens are made by the owner, and by who was offered the controller's role, also while another holds it (TOK-1)", () => {
+test("tokens are made by the owner, and by who was offered the controller's role, also while another holds it or where it declines it (TOK-1)", () => {
   const types = ["bb_token", "bb_token_result", "bb_policy", "bb_policy_result"];
   const may = (grant: Grant): boolean[] => types.map((type) => isController(grant, type));
   const [all, tokens, none] = [
@@ -89,7 +89,7 @@ test("tokens are made by the owner, and by who was offered the controller's role
   assert.deepEqual(may(granted({ owner: true, controller: false }, { owner: true })), all);
   assert.deepEqual(may(granted({}, {}, { controller: true })), tokens);
   assert.deepEqual(may(granted({ controller: false })), none);
-  assert.deepEqual(may(granted({}, { controller: false })), none);
+  assert.deepEqual(may(granted({}, { controller: false })), tokens);
   assert.deepEqual(may(granted({}, { kind: "telemetry" })), none);
   assert.deepEqual(may(granted({ owner: true, controller: false })), none, "offered, and not said");
   assert.deepEqual(may(granted({ owner: true }, { owner: true, kind: "telemetry" })), none, "an owner is a ui");

@@ -60,6 +60,57 @@ test("without a rule for its scope input waits its turn, and nothing is said of 
   await world.end();
 });
 
+test("who has another id with each connection is known by its name and what it sent: it runs once, after a restart too (ENV-3, REC-3, hard case 21)", async () => {
+  const before = new World();
+  const infer = await before.join("infer");
+  const page = { name: "page", passing: "page" };
+  const tab = await before.join("ui", { ...page, componentId: "page-1" });
+  const said = message("hello", "u_1", { id: "a" });
+  await tab.send(said);
+  await finish(infer);
+  await tab.link.close("the network went");
+  const again = await before.join("ui", { ...page, componentId: "page-2" });
+  await again.send(said);
+  assert.deepEqual(again.last("bb_ack")["seq"], tab.last("bb_ack")["seq"]);
+  const entries = await before.entries();
+  await before.end();
+
+  const after = await restarted(await cutAfter(entries, entries.length));
+  await goOn(after);
+  const model = await after.join("infer");
+  const back = await after.join("ui", { ...page, componentId: "page-3" });
+  await back.send(said);
+  await after.settle();
+  assert.equal(back.last("bb_ack")["seq"], tab.last("bb_ack")["seq"]);
+  assert.equal(model.all("bb_infer_request").length, 0);
+  // Another tab, another component whose name begins so, and one whose id is its own: what they send is theirs.
+  await back.send(message("mine", "u_1", { id: "a" }));
+  const other = await after.join("ui", { name: "pa", passing: "pa", componentId: "pa-1" });
+  await other.send(said);
+  const fixed = await after.join("ui", { name: "page-4" });
+  await fixed.send(said);
+  assert.deepEqual([...fates(back).slice(1), ...fates(other), ...fates(fixed)], ["started", "queued", "queued"]);
+  for (let turn = 0; turn < 3; turn++) await finish(model);
+  await after.end();
+});
+
+test("who asked for a turn and is connected again under another id gets its answer there (ENV-3)", async () => {
+  const world = new World();
+  const infer = await world.join("infer");
+  const page = { name: "page", passing: "page", controller: true };
+  const tab = await world.join("ui", { ...page, componentId: "page-1" });
+  const ask = { event_type: "bb_turn_request", id: "t1", scope: "u_1", content: "hello" };
+  await tab.send(ask);
+  await tab.link.close("the network went");
+  await world.settle();
+  const back = await world.join("ui", { ...page, componentId: "page-2" });
+  await back.send(ask);
+  await finish(infer);
+  assert.equal(infer.all("bb_infer_request").length, 1);
+  assert.equal(back.last("bb_turn_result")["in_reply_to"], "t1");
+  await world.end();
+});
+
 test("an input that is sent again is the same input, after a restart with other rules too (INP-5, ENV-3, REC-3)", async () => {
   const before = new World({ input });
   const infer = await before.join("infer");

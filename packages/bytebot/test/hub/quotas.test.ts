@@ -29,6 +29,18 @@ test("a tenant has so many connections and no more; others and those of * do not
   await world.end();
 });
 
+test("a connection without a scope, which would count to no tenant, is refused (CON-3, QTA-1, QTA-3, SCP-7)", async () => {
+  const world = new World();
+  await world.join("ui", { name: "boss", scopes: ["v"] });
+  const none = await world.join("ui", { name: "none", scopes: ["u"] }, { scopes: [] });
+  const given = await world.join("ui", { name: "given", scopes: [] });
+  assert.deepEqual([none.last("bb_error")["code"], given.last("bb_error")["code"]], ["invalid_event", "forbidden"]);
+  for (const peer of [none, given]) {
+    assert.deepEqual([peer.all("bb_sync_ack"), peer.closed === undefined], [[], false]);
+  }
+  await world.end();
+});
+
 test("a tenant's inferences beyond its quota wait in order, and other tenants do not notice (QTA-2)", async () => {
   const world = new World();
   const infer = await world.join("infer");
@@ -288,7 +300,10 @@ test("a tenant has so many conversations in memory; what nothing came of does no
   const world = new World({ quotas: { conversations: 3 } });
   const infer = await world.join("infer");
   const ui = await world.join("ui");
-  for (let n = 0; n < 20; n++) await ui.send({ event_type: "interrupt", scope: `u/x_${n}` });
+  for (let n = 0; n < 20; n++) {
+    await ui.send({ event_type: "interrupt", scope: `u/x_${n}` }, message(" ", `u/y_${n}`, { id: `y_${n}` }));
+  }
+  assert.equal(ui.all("bb_error").length, 20);
   for (let n = 0; n < 4; n++) await ui.send(message("hi", `u/c_${n}`));
   assert.deepEqual(refusal(ui), ["overloaded", true, true]);
   await ui.send(message("hi", "v"), message("more", "u/c_0"));

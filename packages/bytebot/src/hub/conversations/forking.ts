@@ -1,4 +1,12 @@
-import { MAX_ENTRY_EVENTS, type BlobStore, type Entry, type EventLog, type Pos } from "../../log/index.ts";
+import {
+  MAX_ENTRY_EVENTS,
+  type BlobStore,
+  type BlobWriter,
+  type Entry,
+  type EventLog,
+  type Pos,
+  type StoredBlob,
+} from "../../log/index.ts";
 import { BytebotError, type Block, type Event, type Fork, type Message } from "../../wire/index.ts";
 import { newConversation } from "../conversation.ts";
 import type { Pause } from "../readers/pages.ts";
@@ -75,24 +83,33 @@ function isBeginning({ event_type, forked_from }: Event): boolean {
   return event_type === "bb_snapshot" && forked_from !== undefined;
 }
 
-/** The blobs that these messages name, from one cell to another. Rejects as the store does. */
+/**
+ * The blobs that these messages name, from one cell to another: none is found there before all are written and `check` has
+ * resolved, so where it fails, what others have put there is as it was. Rejects as these do.
+ */
 export async function copyBlobs(
   store: BlobStore,
   messages: readonly Message[],
   from: string,
   to: string,
+  check: () => Promise<void>,
 ): Promise<void> {
-  for (const ref of refsIn(messages)) {
-    const blob = await store.find(from, ref);
-    if (!blob) continue;
-    const writer = store.create(to);
-    try {
+  const copies: { writer: BlobWriter; blob: StoredBlob }[] = [];
+  try {
+    for (const ref of refsIn(messages)) {
+      const blob = await store.find(from, ref);
+      // What is there already is not counted twice.
+      if (!blob || (await store.find(to, ref))) continue;
+      const writer = store.create(to);
+      copies.push({ writer, blob });
       for await (const piece of blob.read()) await writer.write(piece);
-      await writer.commit(ref, blob.mimeType);
-    } catch (error) {
-      await writer.discard();
-      throw error;
     }
+    await check();
+    for (const { writer, blob } of copies) await writer.commit(blob.ref, blob.mimeType);
+  } catch (error) {
+    // Of what is in already nothing is taken out: somebody else may have put the same there since.
+    await Promise.all(copies.map(({ writer }) => writer.discard()));
+    throw error;
   }
 }
 

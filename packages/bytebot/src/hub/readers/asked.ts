@@ -67,14 +67,9 @@ export class Asked {
       throw new BytebotError("conflict", `there is a conversation "${to}" already`);
     this.forking.add(to);
     try {
-      await copyBlobs(store, conversation.messages, scope, to);
-      await mustBeKept(log, scope, oldest);
+      await copyBlobs(store, conversation.messages, scope, to, () => mustBeKept(log, scope, oldest));
       await loading.known(to);
       input({ type: "forked", connection, event, conversation });
-    } catch (error) {
-      // What was copied is of no use, unless somebody has begun there meanwhile.
-      if (core.loaded.of(to).length === 0) await store.drop(to);
-      throw error;
     } finally {
       this.forking.delete(to);
     }

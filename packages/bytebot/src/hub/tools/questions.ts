@@ -16,13 +16,17 @@ export function ask(core: Core, connection: Synced, event: InputRequest): void {
   if (!schema || schema.plain) return pose(core, connection, event, schema);
   const { componentId } = connection.offer;
   const of = { connection: connection.id, event };
+  const unask = (): void => {
+    forget(conversation, componentId, event.id);
+    core.reconsider(conversation);
+  };
   core.check({ by: tenantOf(conversation.scope), schemas: [schema.text], of }, (outcome) => {
     try {
       if (outcome.result === "unusable") throw unusable("the question", outcome.why);
       if (core.synced(connection.id)) pose(core, connection, event, schema);
-      else forget(conversation, componentId, event.id);
+      else unask();
     } catch (error) {
-      forget(conversation, componentId, event.id);
+      unask();
       throw error;
     }
   });

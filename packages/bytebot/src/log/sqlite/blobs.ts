@@ -14,6 +14,8 @@ export class SqliteBlobs implements BlobStore {
   private readonly thread: WriterThread;
   private readonly db: ReadConnection;
   private readonly quota: Quota;
+  /** Cells whose wipe has forgotten what they had, with the entry: what was kept since is not to be dropped. */
+  private readonly wiped = new Set<string>();
   private uploads = 0;
   private state: "open" | "closed" = "open";
 
@@ -83,12 +85,13 @@ export class SqliteBlobs implements BlobStore {
 
   async drop(cell: string): Promise<void> {
     if (this.state === "closed") throw closed();
-    this.freed(await this.thread.post({ do: "forget", cell }));
+    if (!this.wiped.delete(cell)) this.quota.keep(-(await this.thread.post({ do: "forget", cell })));
     while (await this.thread.post({ do: "drop", cell }));
   }
 
-  /** So much less is kept. */
-  freed(bytes: number): void {
+  /** With an entry that wiped the cell its blobs were forgotten: so many bytes. They are dropped next. */
+  forgotten(cell: string, bytes: number): void {
+    this.wiped.add(cell);
     this.quota.keep(-bytes);
   }
 

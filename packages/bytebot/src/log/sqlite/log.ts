@@ -13,10 +13,10 @@ import type { WriterThread } from "./thread.ts";
 export class SqliteLog extends SqliteReader {
   private readonly thread: WriterThread;
   private acknowledged: number;
-  private readonly freed: (bytes: number) => void;
+  private readonly freed: (cell: string, bytes: number) => void;
 
   /** `freed`: is told the bytes of blobs that went with a wiped cell. */
-  constructor(thread: WriterThread, db: ReadConnection, freed: (bytes: number) => void) {
+  constructor(thread: WriterThread, db: ReadConnection, freed: (cell: string, bytes: number) => void) {
     super(db);
     this.freed = freed;
     this.thread = thread;
@@ -82,7 +82,7 @@ export class SqliteLog extends SqliteReader {
     if (spent) job.spent = spent;
     if (at !== undefined) job.at = at;
     return this.thread.post(job).then(([pos, number, freed]) => {
-      if (freed !== undefined) this.freed(freed);
+      if (freed !== undefined) this.freed(cell, freed);
       if (number > this.acknowledged) this.acknowledged = number;
       this.wake();
       return { pos, cursor: this.reading.cursorOf(number) };

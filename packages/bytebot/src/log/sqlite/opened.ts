@@ -15,7 +15,7 @@ export async function openLog(
   try {
     const db = new ReadConnection(options.file);
     const blobs = new SqliteBlobs(thread, db, quota);
-    return { log: new SqliteLog(thread, db, (bytes) => blobs.freed(bytes)), blobs };
+    return { log: new SqliteLog(thread, db, (cell, bytes) => blobs.forgotten(cell, bytes)), blobs };
   } catch (error) {
     await thread.close();
     throw error;

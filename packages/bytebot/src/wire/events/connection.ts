@@ -21,7 +21,8 @@ export const Sync = event("bb_sync", {
   capabilities: Capabilities.optional(),
   name: z.string().min(1).max(64).optional(),
   version: z.string().max(64).optional(),
-  scopes: z.array(ScopePattern).max(64).optional(),
+  /** None would be a connection that counts to no tenant (rule QTA-1). */
+  scopes: z.array(ScopePattern).min(1).max(64).optional(),
   types: z.array(z.string().max(128)).max(128).optional(),
   resume: z.union([z.literal("start"), z.array(z.string().max(256)).max(64)]).optional(),
 });

@@ -76,6 +76,28 @@ test("the room that the blobs of a wiped cell took is free for the tenant's next
   await log.close();
 });
 
+test("a blob that is kept since the wipe stays when what was wiped is dropped (CVS-5, BLB-6)", async () => {
+  const { log, blobs } = await openSqliteLog({ file: freshFile(), quota: { tenantBytes: 10_000, totalBytes: 10_000 } });
+  const put = async (cell: string, ref: string): Promise<void> => {
+    const writer = blobs.create(cell);
+    await writer.write(new Uint8Array(4000));
+    await writer.commit(ref, "text/plain");
+  };
+  const first = await log.append("u/a", 0, entry("a", "one"));
+  await put("u/a", "sha256-1");
+  const gone = await log.append("u/a", first.pos, { ...entry("b", "gone"), base: true, wipe: true });
+  await put("u/a", "sha256-2");
+  await blobs.drop("u/a");
+  assert.equal(await blobs.find("u/a", "sha256-1"), undefined);
+  assert.equal((await blobs.find("u/a", "sha256-2"))?.size, 4000);
+  await put("u/b", "sha256-3");
+  await log.append("u/a", gone.pos, { ...entry("c", "gone again"), base: true, wipe: true });
+  await blobs.drop("u/a");
+  assert.equal(await blobs.find("u/a", "sha256-2"), undefined);
+  await put("u/b", "sha256-4");
+  await log.close();
+});
+
 test("what a wiped cell had of blobs is gone also where the Hub was cut off before it had done that (CVS-5)", async () => {
   const file = freshFile();
   const { log, blobs } = await openSqliteLog({ file });
