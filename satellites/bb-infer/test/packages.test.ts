@@ -3,6 +3,7 @@ import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { before, after, suite, test } from "node:test";
+import { inspect } from "node:util";
 import type { BytebotError } from "bytebot/sdk";
 import { infer, playing } from "./asking.ts";
 import { request, said } from "./collected.ts";
@@ -103,8 +104,9 @@ test("a vendor's key goes to that vendor alone: another place gets the key that 
     OPENAI_API_KEY: "o-vendors-key",
     GOOGLE_GENERATIVE_AI_API_KEY: "g-vendors-key",
     AWS_BEARER_TOKEN_BEDROCK: "b-vendors-key",
-    AWS_ACCESS_KEY_ID: "id",
+    AWS_ACCESS_KEY_ID: "aws-vendors-id",
     AWS_SECRET_ACCESS_KEY: "aws-vendors-secret",
+    AWS_SESSION_TOKEN: "aws-vendors-session",
     AWS_REGION: "eu-west-1",
     MINE: "my-own-key",
   };
@@ -120,5 +122,42 @@ test("a vendor's key goes to that vendor alone: another place gets the key that 
     assert.doesNotMatch(without, /vendors|my-own-key/, provider);
     assert.match(own, /my-own-key/, provider);
     assert.doesNotMatch(own, /vendors/, provider);
+  }
+});
+
+test("at another place requests are signed with the keys of AWS only where the app names a region", async (t) => {
+  const env = { AWS_ACCESS_KEY_ID: "aws-id", AWS_SECRET_ACCESS_KEY: "aws-secret", AWS_REGION: "us-east-1" };
+  const before = { ...process.env };
+  t.after(() => void (process.env = before));
+  Object.assign(process.env, env);
+  const server = await playing(t, answer("ok"));
+  const asked = { provider: "amazon-bedrock", env, retry: { tries: 1 } };
+  await infer(server, asked);
+  await infer(server, { ...asked, settings: { region: "eu-west-1" } });
+  const refused = await playing(t, (response) => void response.writeHead(403).end());
+  const { error } = await infer(refused, asked);
+  assert.match(error?.message ?? "", /or opts\.settings\.region, to sign with the keys of AWS/);
+  const [unsigned, signed] = server.heard.map(({ headers }) => headers.authorization);
+  assert.equal(unsigned, "Bearer none");
+  assert.match(signed ?? "", /^AWS4-HMAC-SHA256 Credential=aws-id\/\d+\/eu-west-1\//);
+});
+
+test("a secret that a package reads of the environment by itself is in no error", async (t) => {
+  const before = { ...process.env };
+  t.after(() => void (process.env = before));
+  Object.assign(process.env, { OF_ANOTHER_API_KEY: 'an0ther-"secret"/0123', AWS_SESSION_TOKEN: "s3ssion-0123456789" });
+  for (const secret of [process.env["OF_ANOTHER_API_KEY"], process.env["AWS_SESSION_TOKEN"]]) {
+    for (const body of [secret!, JSON.stringify({ error: { message: `no ${secret}` } }), JSON.stringify([secret])]) {
+      const server = await playing(t, (response) => void response.writeHead(400).end(body));
+      const { error } = await infer(server, { retry: { tries: 1 } });
+      assert.equal(error?.code, "invalid_params");
+      assert.doesNotMatch(inspect(error, { depth: 10 }), /an0ther|0123/);
+    }
+    const chunk = JSON.stringify({ choices: [{ delta: { content: "x" }, finish_reason: `no ${secret}` }] });
+    const server = await playing(t, (response) => {
+      response.writeHead(200, { "content-type": "text/event-stream" }).end(`data: ${chunk}\n\ndata: [DONE]\n\n`);
+    });
+    const { error } = await infer(server, { retry: { tries: 1 } });
+    assert.match(error?.message ?? "", /ended the reply for the reason "no \[the secret in/);
   }
 });

@@ -131,7 +131,11 @@ class Remote implements Provider {
     const { provider, baseUrl, env = process.env } = this.options;
     const keyEnv = this.options.keyEnv ?? ownKeyOf({ provider, baseUrl });
     const key = keyEnv === undefined ? undefined : env[keyEnv]?.trim();
-    const server: Server = { baseUrl: this.baseUrl, model, keyEnv, key: key === "" ? undefined : key };
+    const orElse =
+      knownOf(provider).format === "converse" && baseUrl !== undefined
+        ? ", or opts.settings.region, to sign with the keys of AWS"
+        : undefined;
+    const server: Server = { baseUrl: this.baseUrl, model, keyEnv, key: key === "" ? undefined : key, orElse };
     // Sent as it is, it would come back whole in the error of `fetch`.
     if (key && !/^[\x20-\x7e]+$/.test(key)) {
       throw new BytebotError(
@@ -154,7 +158,9 @@ class Remote implements Provider {
     }
     // A package without a key looks for one itself, or refuses: a server of one's own may want none, and gets no other's.
     const wantsKey = format !== "chat" || provider === "openai";
-    const noKey = format === "converse" ? "" : "none";
+    // A region says that requests are signed there with the keys of AWS: the server gets an id and a session's token.
+    const isSigned = format === "converse" && settings?.["region"] !== undefined;
+    const noKey = isSigned ? "" : "none";
     const key = server.key ?? (wantsKey && !isOwnPlace ? noKey : undefined);
     return {
       ...settings,

@@ -1,7 +1,7 @@
 import { InvalidResponseDataError, type LanguageModelV4StreamPart } from "@ai-sdk/provider";
 import { BytebotError, type InferEnd, type InferReply } from "bytebot/sdk";
 import type { InferContext } from "../provider.ts";
-import { fromStream, type Server } from "./errors.ts";
+import { fromStream, shown, type Server } from "./errors.ts";
 import { isEmpty, merged, toSignature, type Metadata } from "./signed.ts";
 import { toUsage } from "./usage.ts";
 
@@ -191,10 +191,13 @@ function stopReason(
       // Some servers end a call with "stop".
       return called ? "tool_use" : "end_turn";
     default:
-      if (raw === undefined || unified === "interrupted") throw cut(server);
-      throw new BytebotError("unavailable", `${server.baseUrl} ended the reply for the reason "${raw}": try again`, {
-        retryable: true,
-      });
+      // Some servers say nothing in many words.
+      if (raw === undefined || raw === "" || unified === "interrupted") throw cut(server);
+      throw new BytebotError(
+        "unavailable",
+        `${server.baseUrl} ended the reply for the reason "${shown(raw, server)}": try again`,
+        { retryable: true },
+      );
   }
 }
 

@@ -97,10 +97,11 @@ export class Watch {
   }
 }
 
-function redirected({ baseUrl }: Server, response: Response): BytebotError {
+function redirected(server: Server, response: Response): BytebotError {
+  const { baseUrl } = server;
   response.body?.cancel().catch(() => undefined); // nothing in it is of use
   const location = response.headers.get("location") ?? "";
-  const where = URL.canParse(location, baseUrl) ? new URL(location, baseUrl).origin : "another place";
+  const where = URL.canParse(location, baseUrl) ? shown(new URL(location, baseUrl).origin, server) : "another place";
   const message = `${baseUrl} answered ${response.status} and points to ${where}, where the key is not sent: set base_url to the API itself`;
   return new BytebotError("unavailable", message);
 }
