@@ -77,6 +77,7 @@ suite("provider packages of others", () => {
     const failed = async (provider: string): Promise<BytebotError | undefined> =>
       (await infer(own, { provider, ask })).error;
     assert.deepEqual((await failed("not-there"))?.code, "not_found");
+    assert.match((await failed("constructor"))?.message ?? "", /run npm install constructor where/);
     assert.match((await failed("not-there"))?.message ?? "", /run npm install not-there where this program runs/);
     assert.match((await failed("no-provider"))?.message ?? "", /no-provider has no provider of the AI SDK/);
     assert.match((await failed("echo-v9"))?.message ?? "", /speaks version v9 .* v2, v3 and v4 are spoken here/);

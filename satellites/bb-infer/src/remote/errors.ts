@@ -163,13 +163,13 @@ export function isHtml(text: string | undefined): boolean {
   return /^\s*<(?:!doctype|html|head|body)/i.test(text ?? "");
 }
 
-/** `retry-after-ms`, or `retry-after` in seconds or as a date, in milliseconds. */
+/** `retry-after-ms`, or `retry-after` in seconds or as a date, in milliseconds; undefined where it is none of these. */
 function retryAfter(headers: Record<string, string>): number | undefined {
-  const ms = Number(headers["retry-after-ms"] ?? NaN);
-  if (ms >= 0) return ms;
-  const value = headers["retry-after"];
-  if (value === undefined || value === "") return undefined;
+  const { "retry-after-ms": ms = "", "retry-after": value = "" } = headers;
   const seconds = Number(value);
-  const wait = Number.isNaN(seconds) ? Date.parse(value) - Date.now() : seconds * 1000;
-  return wait >= 0 ? wait : undefined;
+  const waits = [
+    ms.trim() === "" ? NaN : Number(ms),
+    value.trim() === "" ? NaN : Number.isNaN(seconds) ? Date.parse(value) - Date.now() : seconds * 1000,
+  ];
+  return waits.find((wait) => Number.isFinite(wait) && wait >= 0);
 }
