@@ -10,10 +10,10 @@ import { request, said } from "./collected.ts";
 import { answer } from "./scripted-server.ts";
 
 /** A provider package as others write them: for this version of the interface, telling what it was asked. */
-const source = (version: string, finish: string) => `
+const source = (version: string, finish: string, provider = "echo.chat") => `
 export function createEcho({ baseURL, apiKey }) {
   return { languageModel: (modelId) => ({
-    specificationVersion: ${JSON.stringify(version)}, provider: "echo.chat", modelId,
+    specificationVersion: ${JSON.stringify(version)}, provider: ${JSON.stringify(provider)}, modelId,
     async doStream({ prompt, providerOptions }) {
       const text = JSON.stringify({ prompt, providerOptions, baseURL, hasKey: apiKey !== undefined });
       const parts = [{ type: "stream-start", warnings: [] }, { type: "text-start", id: "1" },
@@ -24,7 +24,8 @@ export function createEcho({ baseURL, apiKey }) {
 }`;
 const newer = `{ type: "finish", finishReason: { unified: "stop", raw: "stop" },
   usage: { inputTokens: { total: 3 }, outputTokens: { total: 2 } } }`;
-const older = `{ type: "finish", finishReason: "stop", usage: { inputTokens: 3, outputTokens: 2, cachedInputTokens: 1 } }`;
+const older = (input: number) =>
+  `{ type: "finish", finishReason: "stop", usage: { inputTokens: ${input}, outputTokens: 2, cachedInputTokens: 2 } }`;
 
 suite("provider packages of others", () => {
   const home = process.cwd();
@@ -34,7 +35,9 @@ suite("provider packages of others", () => {
     const packages = {
       "echo-v4": source("v4", newer),
       "echo-v3": source("v3", newer),
-      "echo-v2": source("v2", older),
+      "echo-v2": source("v2", older(3)),
+      "odd-v2": source("v2", older(1)),
+      "anthropic-v2": source("v2", older(3), "vertex.anthropic.messages"),
       "echo-v9": source("v9", newer),
       "no-provider": "export const x = 1;",
     };
@@ -58,7 +61,7 @@ suite("provider packages of others", () => {
   for (const [version, data, usage] of [
     ["v4", { type: "data", data: "AAAA" }, { input_tokens: 3, output_tokens: 2 }],
     ["v3", "AAAA", { input_tokens: 3, output_tokens: 2 }],
-    ["v2", "AAAA", { input_tokens: 3, output_tokens: 2, cache_read_tokens: 1 }],
+    ["v2", "AAAA", { input_tokens: 1, output_tokens: 2, cache_read_tokens: 2 }],
   ] as const) {
     test(`a package for ${version} of the interface is loaded by its name from where the program runs`, async () => {
       const { reply, end } = await infer(own, { provider: `echo-${version}`, params: { own: 1 }, ask });
@@ -72,6 +75,12 @@ suite("provider packages of others", () => {
       assert.deepEqual(end, { stop_reason: "end_turn", usage });
     });
   }
+
+  test("tokens from a cache are counted once, whether a package for v2 has them among the others or beside them", async () => {
+    const counted = async (provider: string) => (await infer(own, { provider, ask })).end?.usage;
+    assert.deepEqual(await counted("anthropic-v2"), { input_tokens: 3, output_tokens: 2, cache_read_tokens: 2 });
+    assert.deepEqual(await counted("odd-v2"), { input_tokens: 1, output_tokens: 2, cache_read_tokens: 2 });
+  });
 
   test("a package that is not there, is none, or speaks another version is named, with the fix", async () => {
     const failed = async (provider: string): Promise<BytebotError | undefined> =>
