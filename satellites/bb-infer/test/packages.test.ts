@@ -10,13 +10,13 @@ import { request, said } from "./collected.ts";
 import { answer } from "./scripted-server.ts";
 
 /** A provider package as others write them: for this version of the interface, telling what it was asked. */
-const source = (version: string, finish: string, provider = "echo.chat") => `
+const source = (version: string, finish: string, { provider = "echo.chat", warnings = "[]" } = {}) => `
 export function createEcho({ baseURL, apiKey }) {
   return { languageModel: (modelId) => ({
     specificationVersion: ${JSON.stringify(version)}, provider: ${JSON.stringify(provider)}, modelId,
     async doStream({ prompt, providerOptions }) {
       const text = JSON.stringify({ prompt, providerOptions, baseURL, hasKey: apiKey !== undefined });
-      const parts = [{ type: "stream-start", warnings: [] }, { type: "text-start", id: "1" },
+      const parts = [{ type: "stream-start", warnings: ${warnings} }, { type: "text-start", id: "1" },
         { type: "text-delta", id: "1", delta: text }, { type: "text-end", id: "1" }, ${finish}];
       return { stream: ReadableStream.from(parts) };
     },
@@ -37,8 +37,12 @@ suite("provider packages of others", () => {
       "echo-v3": source("v3", newer),
       "echo-v2": source("v2", older(3)),
       "odd-v2": source("v2", older(1)),
-      "anthropic-v2": source("v2", older(3), "vertex.anthropic.messages"),
+      "anthropic-v2": source("v2", older(3), { provider: "vertex.anthropic.messages" }),
       "echo-v9": source("v9", newer),
+      "warning-v2": source("v2", older(3), {
+        warnings: `[{ type: "unsupported-setting", setting: "topK", details: "too old" }, { type: "other", message: "Hm." }]`,
+      }),
+      "silent-v3": source("v3", newer, { warnings: "undefined" }),
       "no-provider": "export const x = 1;",
     };
     for (const [name, text] of Object.entries(packages)) {
@@ -80,6 +84,14 @@ suite("provider packages of others", () => {
     const counted = async (provider: string) => (await infer(own, { provider, ask })).end?.usage;
     assert.deepEqual(await counted("anthropic-v2"), { input_tokens: 3, output_tokens: 2, cache_read_tokens: 2 });
     assert.deepEqual(await counted("odd-v2"), { input_tokens: 1, output_tokens: 2, cache_read_tokens: 2 });
+  });
+
+  test("what a package for v2 left out is told, and one that says nothing of it answers", async () => {
+    const lines: string[] = [];
+    const at = `bb-infer: m at ${own.baseUrl}`;
+    await infer(own, { provider: "warning-v2", ask, report: (line) => lines.push(line) });
+    assert.deepEqual(lines, [`${at}: top_k is left out (too old)`, `${at}: Hm.`]);
+    assert.equal((await infer(own, { provider: "silent-v3", ask })).end?.stop_reason, "end_turn");
   });
 
   test("a package that is not there, is none, or speaks another version is named, with the fix", async () => {
