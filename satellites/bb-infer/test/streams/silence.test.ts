@@ -59,8 +59,10 @@ test("a server may be silent for longer than Node's fetch allows, before its hea
 for (const format of formats) {
   test(`${format.name}: a silent server is not asked again here, and both limits on its silence are named`, async (t) => {
     const server = await serving(t, () => undefined);
-    const { error } = await ask(format, server, { timeouts: { first_ms: 50 } });
-    assert.deepEqual([error?.code, error?.retryable, server.heard.length], ["timeout", true, 1]);
+    const { error } = await ask(format, server, { timeouts: { first_ms: 150 } });
+    assert.deepEqual([error?.code, error?.retryable], ["timeout", true]);
+    // None, where the machine is too slow to be heard in time.
+    assert.ok(server.heard.length <= 1, `${server.heard.length} requests`);
     assert.match(error?.message ?? "", /opts\.timeouts\.first_ms .* limits\.inferIdleMs/);
   });
 }
