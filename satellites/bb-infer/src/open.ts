@@ -106,7 +106,8 @@ async function openServer(
   const { params, headers, settings, api, cache } = one.options;
   const costs = await openPrices(prices, isVendors(one) ? knownOf(provider).prices : undefined);
   mustKnow(costs, model, budget);
-  const claimed = (isPrimary && known) || (await claimsOf({ ...one.options, provider, model, baseUrl }, signal));
+  const claimed =
+    (isPrimary && known) || (await claimsOf({ ...one.options, provider, model, baseUrl, keyEnv, env }, signal));
   const reach = { provider, model, api, baseUrl, keyEnv, headers, params, settings, cache, timeouts, retry };
   return counted(await openRemote({ ...reach, ...claimed, isPrimary, env }), { model, costs, params }, spent);
 }
@@ -118,8 +119,8 @@ function counted(provider: Provider, about: Budgeted, spent: Spent | undefined):
 }
 
 /** What a choice will announce, before it is opened: the handshake does not wait for a download. */
-export async function claims(choice: Choice, signal: AbortSignal): Promise<Claimed> {
-  if (choice.kind === "remote") return claimsOf({ ...choice.options, ...choice }, signal);
+export async function claims(choice: Choice, signal: AbortSignal, env = process.env): Promise<Claimed> {
+  if (choice.kind === "remote") return claimsOf({ ...choice.options, ...choice, env }, signal);
   const { capabilities } = choice.options;
   return { capabilities: withOwn(capabilities, embeddedClaims(choice.model, choice.options)), media: undefined };
 }

@@ -3,6 +3,8 @@ import { z } from "zod";
 import { known } from "./remote/known.ts";
 
 const positive = z.number().positive();
+/** A timer of Node's that is set to more goes off at once. */
+const milliseconds = positive.max(2 ** 31 - 1, "at most 2147483647 milliseconds (24 days) can be waited");
 const Price = z.strictObject({
   input: z.number().nonnegative(),
   output: z.number().nonnegative(),
@@ -70,10 +72,13 @@ const OptionsShape = z.strictObject({
     .max(8)
     .optional(),
   retry: z
-    .strictObject({ tries: z.int().min(1).max(10), first_ms: positive, longest_ms: positive })
+    .strictObject({ tries: z.int().min(1).max(10), first_ms: milliseconds, longest_ms: milliseconds })
     .partial()
     .optional(),
-  timeouts: z.strictObject({ first_ms: positive, idle_ms: positive, total_ms: positive }).partial().optional(),
+  timeouts: z
+    .strictObject({ first_ms: milliseconds, idle_ms: milliseconds, total_ms: milliseconds })
+    .partial()
+    .optional(),
   rate: z
     .strictObject({ at_once: z.int().min(1), requests_per_minute: positive, tokens_per_minute: positive })
     .partial()

@@ -74,6 +74,11 @@ test("wrong opts are refused by name, and a key in the place of its name is not 
     [{ provider: "open ai" }, /opts\.provider is "open ai": one of embedded, anthropic, openai, /],
     [{ settings: { apiKey: "sk-s3cret" } }, /^(?!.*s3cret).*opts\.settings: keys come from the environment/],
     [{ timeouts: { idle_ms: 0 } }, /opts\.timeouts\.idle_ms is 0: /],
+    ...["first_ms", "idle_ms", "total_ms"].map((name): [Record<string, unknown>, RegExp] => [
+      { timeouts: { [name]: 2 ** 31 } },
+      /opts\.timeouts\..+_ms is 2147483648: at most 2147483647 milliseconds/,
+    ]),
+    [{ retry: { longest_ms: 1e12 } }, /opts\.retry\.longest_ms is 1000000000000: at most 2147483647 milliseconds/],
     [{ fallbacks: [{ api_key: "sk-s3cret" }] }, /^(?!.*s3cret).*opts\.fallbacks/],
     [{ base_url: "localhost:8080" }, /opts\.base_url is "localhost:8080": a URL is needed/],
     [{ params: [] }, /opts\.params/],

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { test, type TestContext } from "node:test";
+import { choose, claims } from "../src/index.ts";
 import { claimsOf, type ClaimOptions } from "../src/remote/claims.ts";
 import { ScriptedServer } from "./scripted-server.ts";
 
@@ -54,6 +55,24 @@ test("what an Ollama, an LM Studio and a vLLM say of their models is announced",
   assert.deepEqual([seen["tools"], seen["media"], seen["context_tokens"]], [{ native: {} }, ["image/*"], 8192]);
   const vllm = await telling(t, { "/v1/models": { data: [{ id: "m", max_model_len: 32_768 }] } });
   assert.equal((await claimed({ baseUrl: vllm }))["context_tokens"], 32_768);
+});
+
+test("a guarded server is asked with the key that the app names for it, and with no vendor's", async (t) => {
+  const server = await ScriptedServer.always((response) => {
+    const isKnown = response.req.headers.authorization === "Bearer my-own-key";
+    response
+      .writeHead(isKnown ? 200 : 401)
+      .end(JSON.stringify({ default_generation_settings: { n_ctx: 4096 }, modalities: {} }));
+  });
+  t.after(() => server[Symbol.asyncDispose]());
+  const env = { MINE: "my-own-key\n", ANTHROPIC_API_KEY: "a-vendors-key", OPENAI_API_KEY: "o-vendors-key" };
+  for (const provider of ["openai-compatible", "anthropic", "llama-server"]) {
+    const opts = { provider, model: "m", base_url: server.baseUrl };
+    const named = await choose({ ...opts, api_key_env: "MINE" }, { env, signal });
+    assert.equal((await claims(named, signal, env)).capabilities["context_tokens"], 4096, provider);
+    await claims(await choose(opts, { env, signal }), signal, env);
+  }
+  assert.doesNotMatch(JSON.stringify(server.heard), /vendors/);
 });
 
 test("of a server that says nothing nothing is claimed but tools, and the app's own word goes before all", async (t) => {

@@ -159,12 +159,12 @@ class OpenBlock {
     this.out = out;
   }
 
-  /** A delta cut inside a character waits for its other half: each event is well-formed by itself. */
+  /** A delta cut inside a character waits for its other half; a half that stays alone becomes U+FFFD. Each event is well-formed by itself. */
   add(delta: string): void {
     const text = this.half + delta;
     const cut = endsInHalf(text) ? text.length - 1 : text.length;
     this.half = text.slice(cut);
-    this.push(text.slice(0, cut));
+    this.push(text.slice(0, cut).toWellFormed());
   }
 
   /** The whole text; no delta follows. */

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type * as bb from "../../src/sdk/index.ts";
+import { Reply } from "../../src/sdk/reply.ts";
 import { validate } from "../../src/wire/index.ts";
 import { synced } from "./peer.ts";
 
@@ -120,6 +121,19 @@ test("blank arguments are an empty object, and what is no object is shown as it 
     blocks,
     inputs.map(([, input]) => ({ type: "tool_use", name: "t", ...input })),
   );
+});
+
+test("half a character within a delta, or without its other half in the next, is replaced before it leaves (FRM-8)", () => {
+  const deltas: unknown[] = [];
+  const limits = { line_bytes: 1024 * 1024, values: 10_000, depth: 64 };
+  // As it is written, before a reader replaces what is left.
+  const post = (event: bb.Event) => void deltas.push(event["delta"]);
+  const reply = new Reply("f1", { limits, send: () => undefined, post });
+  reply.text("a\ud800b");
+  reply.text("\udc00\ud83d");
+  reply.text("x");
+  reply.toolUse({ name: "add" }).delta('{"a":"\ud83dx"}');
+  assert.deepEqual(deltas, ["a\ufffdb", "\ufffd", "\ufffdx", '{"a":"\ufffdx"}']);
 });
 
 test("a character cut in two by the deltas arrives whole, and half a one at the end is replaced", async () => {

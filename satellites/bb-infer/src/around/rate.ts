@@ -55,7 +55,9 @@ export class Rate {
   /** The first in line waits for room, then for the buckets. */
   private async enter(signal: AbortSignal): Promise<void> {
     while (this.running >= this.atOnce) await until(this.left.promise, signal);
-    for (let wait = this.wait(); wait > 0; wait = this.wait()) await delay(wait, undefined, { signal });
+    // No timer waits for weeks, and nobody here for more than a minute.
+    for (let wait = this.wait(); wait > 0; wait = this.wait())
+      await delay(Math.min(wait, MAX_WAIT_MS), undefined, { signal });
     this.requests.take(1);
     this.running += 1;
   }

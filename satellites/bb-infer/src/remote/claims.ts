@@ -25,14 +25,16 @@ const thinks: Readonly<Record<string, RegExp>> = {
  * own what it says itself. `opts.tools` and `opts.capabilities` are the app's own word, which goes before.
  */
 export async function claimsOf(
-  { provider, model, baseUrl, api, tools, capabilities, headers }: ClaimOptions,
+  { provider, model, baseUrl, api, tools, capabilities, headers, keyEnv, env = process.env }: ClaimOptions,
   signal: AbortSignal,
 ): Promise<Claimed> {
   const { baseUrl: own, prices, marks, media } = knownOf(provider);
   const place = baseUrl ?? own;
   const isVendor = isVendors({ provider, baseUrl });
-  const told: Told =
-    isVendor || !place ? {} : await probe(provider, place, model, { ...(headers ? { headers } : {}), signal });
+  // A guarded server says little without its key.
+  const key = keyEnv === undefined ? undefined : env[keyEnv]?.trim();
+  const sent = { ...(key ? { authorization: `Bearer ${key}` } : {}), ...headers };
+  const told: Told = isVendor || !place ? {} : await probe(provider, place, model, { headers: sent, signal });
   const taken = isVendor ? media : mediaTold(told);
   const context = told.contextTokens ?? (isVendor ? await contextOf(prices, model) : undefined);
   const thinking = isVendor ? thinks[provider]?.test(model) : told.thinking;
@@ -63,6 +65,9 @@ export interface ClaimOptions extends Pick<Options, "api" | "tools" | "capabilit
   provider: string;
   model: string;
   baseUrl: string | undefined;
+  /** The variable with the key that the app names for this place. */
+  keyEnv?: string | undefined;
+  env?: NodeJS.ProcessEnv | undefined;
 }
 
 /** A model without tools of its own writes them as text, which the Hub reads (rule XML-1). */

@@ -1,3 +1,5 @@
+import { CandidateEnd } from "./candidate-end.ts";
+
 /** How a provider writes its streams. */
 export type Format = "chat" | "responses" | "messages" | "gemini" | "converse" | "other";
 
@@ -9,8 +11,8 @@ const marks: Partial<Record<Format, RegExp>> = {
 };
 /** What says that a reply is whole, though more may come: counts, the mark above, or nothing but the connection's end. */
 const wholes: Partial<Record<Format, RegExp>> = {
-  chat: /[^\\]"finish_reason": ?"/,
-  gemini: /[^\\]"finishReason": ?"/,
+  // Some servers write it on each chunk, empty until the last.
+  chat: /[^\\]"finish_reason": ?"[^"]/,
   // Where the server leaves out the names of events.
   messages: /[^\\]"type": ?"message_stop"/,
   responses: /[^\\]"type": ?"response\.(?:completed|incomplete)"/,
@@ -27,6 +29,7 @@ export class EndMark {
   isWhole = false;
   private readonly mark: RegExp | undefined;
   private readonly whole: RegExp | undefined;
+  private readonly candidate: CandidateEnd | undefined;
   // The last bytes that came, as a character each: mark and end of the event may be cut anywhere.
   private last = "\n";
   private state: "open" | "ending" | "ended" = "open";
@@ -34,6 +37,7 @@ export class EndMark {
   constructor(format: Format) {
     this.mark = marks[format];
     this.whole = wholes[format];
+    this.candidate = format === "gemini" ? new CandidateEnd() : undefined;
   }
 
   get ended(): boolean {
@@ -42,6 +46,7 @@ export class EndMark {
 
   /** How many bytes of the chunk belong to the stream: all, but for what comes behind the event that ends it. */
   take(chunk: Uint8Array): number {
+    if (this.candidate?.take(chunk)) this.isWhole = true;
     if (!this.mark && !this.whole) return chunk.length;
     const text = this.last + Buffer.from(chunk.buffer, chunk.byteOffset, chunk.byteLength).toString("latin1");
     let from = 0;

@@ -1,6 +1,7 @@
 import { APICallError, LoadAPIKeyError, NoSuchModelError, UnsupportedFunctionalityError } from "@ai-sdk/provider";
 import { BytebotError, type ErrorCode } from "bytebot/sdk";
 import { kindOf, retryDelay } from "./kinds-of-error.ts";
+import { withoutSecrets } from "./secrets.ts";
 
 const SHOWN = 300;
 
@@ -12,6 +13,8 @@ export interface Server {
   keyEnv: string | undefined;
   /** Known here so that it can be taken out of whatever the server says. */
   key: string | undefined;
+  /** What else may be set where no key is sent. */
+  orElse?: string | undefined;
 }
 
 /** Whatever a call failed with, as ours: code, whether a repeat may help, how long to wait, and what to do. */
@@ -93,13 +96,14 @@ function fromStatus(status: number, { text, broke, retryAfterMs, ...said }: Said
   return fail("invalid_params", "The request does not suit this server: check params and tools");
 }
 
-function keyFix({ keyEnv, key }: Server): string {
+function keyFix({ keyEnv, key, orElse = "" }: Server): string {
   if (!key)
-    return `No key was sent: set ${keyEnv ?? "opts.api_key_env to the name of an environment variable"}${keyEnv ? " in the environment" : ", and the key in it"}`;
+    return `No key was sent: set ${keyEnv ?? "opts.api_key_env to the name of an environment variable"}${keyEnv ? " in the environment" : ", and the key in it"}${orElse}`;
   return `The key in ${keyEnv} was refused: check that it is whole, not revoked, and belongs to this server`;
 }
 
-function unreachable(error: Error, { baseUrl }: Server): BytebotError {
+function unreachable(error: Error, server: Server): BytebotError {
+  const { baseUrl } = server;
   const chain = [error, error.cause, (error.cause as Error | undefined)?.cause];
   const code = chain.map((one) => (one as { code?: unknown } | undefined)?.code).find((one) => typeof one === "string");
   const fixes: Record<string, string> = {
@@ -110,8 +114,11 @@ function unreachable(error: Error, { baseUrl }: Server): BytebotError {
     ECONNRESET: "the connection was cut",
   };
   const why =
-    (code && fixes[code]) ?? `the connection failed (${(error.cause as Error | undefined)?.message ?? error.message})`;
-  return new BytebotError("unavailable", `${baseUrl}: ${why}`, { retryable: true, cause: error });
+    (code && fixes[code]) ??
+    `the connection failed (${shown((error.cause as Error | undefined)?.message ?? error.message, server)})`;
+  // The words of what is no failure of the network may hold a header, and with it the key.
+  const cause = code === undefined ? {} : { cause: error };
+  return new BytebotError("unavailable", `${baseUrl}: ${why}`, { retryable: true, ...cause });
 }
 
 function said(error: APICallError, server: Server): Said {
@@ -147,26 +154,22 @@ function bodyOf({ data, responseBody }: APICallError): Record<string, unknown> |
 }
 
 /** A server's words, whatever they are made of, cut, and without the key where the server repeats it. */
-export function shown(value: unknown, { key, keyEnv }: Server): string {
+export function shown(value: unknown, server: Server): string {
   const text = typeof value === "string" ? value : String(JSON.stringify(value));
-  // What is shorter is a placeholder for a server that wants no key, as in "none" or "ollama".
-  if (key === undefined || key.length < 8) return text.slice(0, SHOWN);
-  // Raw JSON may hold it with its slashes escaped, a URL in percents.
-  const ways = [key, key.replaceAll("/", String.raw`\/`), encodeURIComponent(key)];
-  return ways.reduce((rest, way) => rest.replaceAll(way, `[the key in ${keyEnv}]`), text).slice(0, SHOWN);
+  return withoutSecrets(text, server).slice(0, SHOWN);
 }
 
 export function isHtml(text: string | undefined): boolean {
   return /^\s*<(?:!doctype|html|head|body)/i.test(text ?? "");
 }
 
-/** `retry-after-ms`, or `retry-after` in seconds or as a date, in milliseconds. */
+/** `retry-after-ms`, or `retry-after` in seconds or as a date, in milliseconds; undefined where it is none of these. */
 function retryAfter(headers: Record<string, string>): number | undefined {
-  const ms = Number(headers["retry-after-ms"] ?? NaN);
-  if (ms >= 0) return ms;
-  const value = headers["retry-after"];
-  if (value === undefined || value === "") return undefined;
+  const { "retry-after-ms": ms = "", "retry-after": value = "" } = headers;
   const seconds = Number(value);
-  const wait = Number.isNaN(seconds) ? Date.parse(value) - Date.now() : seconds * 1000;
-  return wait >= 0 ? wait : undefined;
+  const waits = [
+    ms.trim() === "" ? NaN : Number(ms),
+    value.trim() === "" ? NaN : Number.isNaN(seconds) ? Date.parse(value) - Date.now() : seconds * 1000,
+  ];
+  return waits.find((wait) => Number.isFinite(wait) && wait >= 0);
 }

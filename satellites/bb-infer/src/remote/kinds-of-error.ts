@@ -52,17 +52,19 @@ const byName: Readonly<Record<string, number>> = {
 /** Sentences of servers that have no word for it. */
 const TOO_LONG =
   /prompt is too long|input is too long|too many (?:input )?tokens|maximum context length|context (?:size|window|length)|exceeds? the (?:maximum|max|available) (?:number of tokens|context)|input token count/i;
-const NO_CREDIT = /credit balance|insufficient (?:credit|funds|balance|quota)|exceeded your current quota|billing/i;
+const NO_CREDIT =
+  /credit balance|insufficient (?:credit|funds|balance|quota)|exceeded your current quota|enable billing|billing hard limit/i;
 const NO_KEY = /api key not valid|invalid api key|api_key_invalid/i;
 
 /** What a server's words for an error come to. */
 export function kindOf(words: readonly unknown[], text: string): { status?: number; broke?: boolean } {
-  const name = words.map(String).find((word) => word in byName);
+  const names = words.map(String).filter((word) => Object.hasOwn(byName, word));
+  const [name] = names;
   const status = name === undefined ? undefined : byName[name];
-  // Per minute or per day, Gemini says the same of both: its own advice is to wait.
-  const broke = name === "insufficient_quota" || (name !== "RESOURCE_EXHAUSTED" && NO_CREDIT.test(text));
-  if (broke) return { status: 402, broke };
+  if (names.includes("insufficient_quota")) return { status: 402, broke: true };
+  // Where the server has a word for it, its sentences are only read for what the word leaves open.
   if (status === undefined || status === 400) {
+    if (NO_CREDIT.test(text)) return { status: 402, broke: true };
     if (TOO_LONG.test(text)) return { status: 413 };
     if (NO_KEY.test(text)) return { status: 401 };
   }
@@ -76,6 +78,5 @@ export function retryDelay({ details }: { details?: unknown }): number | undefin
     const { retryDelay: delay } = (detail ?? {}) as { retryDelay?: unknown };
     return typeof delay === "string" ? delay : "";
   });
-  const seconds = delays.map((delay) => /^([\d.]+)s$/.exec(delay)?.[1]).find((found) => found !== undefined);
-  return seconds === undefined ? undefined : Number(seconds) * 1000;
+  return delays.map((delay) => Number(/^(\d[\d.]*)s$/.exec(delay)?.[1]) * 1000).find((ms) => Number.isFinite(ms));
 }

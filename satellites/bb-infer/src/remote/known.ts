@@ -90,9 +90,8 @@ export const known: Readonly<Record<string, Known>> = {
 
 /** What is known of a provider; of any other name that it is a package, which is asked for what makes a provider. */
 export function knownOf(provider: string): Known {
-  return (
-    known[provider] ?? { package: provider, factory: "", format: "other", media: [...PICTURES, "application/pdf"] }
-  );
+  const found = Object.hasOwn(known, provider) ? known[provider] : undefined;
+  return found ?? { package: provider, factory: "", format: "other", media: [...PICTURES, "application/pdf"] };
 }
 
 /** One of the media types, or `image/*`, as an expression for a block's MIME type. */

@@ -56,7 +56,7 @@ export class NamePieces {
       const [choice] = chunk?.choices ?? [];
       if (!choice) return line;
       const calls = (choice.delta?.tool_calls ?? []).flatMap((call) => this.call(call));
-      if (typeof choice.finish_reason === "string") calls.push(...this.release());
+      if (choice.finish_reason) calls.push(...this.release());
       if (!choice.delta?.tool_calls && calls.length === 0) return line;
       choice.delta = { ...choice.delta, tool_calls: calls };
       return `data: ${JSON.stringify(chunk)}`;

@@ -39,7 +39,7 @@ export async function probe(
     vllm: () => ask(`${baseUrl}/models`, asked).then((body) => fromVllm(body, model)),
   };
   // Of the servers that run at home only llama-server speaks another vendor's format.
-  const only = ways[provider] ?? ways["llama-server"]!;
+  const only = ways[Object.hasOwn(ways, provider) ? provider : "llama-server"]!;
   const chosen = provider === "openai-compatible" ? Object.values(ways) : [only];
   const answers = await Promise.all(chosen.map((way) => way()));
   return answers.find((told) => told !== undefined) ?? {};

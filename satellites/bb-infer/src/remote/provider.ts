@@ -8,6 +8,7 @@ import { defaultRetry, retried, type Retry } from "./retry.ts";
 import { toCall } from "./settings.ts";
 import { relay } from "./stream.ts";
 import { defaultTimeouts, watchedFetch, type Timeouts } from "./watched.ts";
+import { Warnings } from "./warnings.ts";
 
 type Given<T> = { [Name in keyof T]?: T[Name] | undefined };
 
@@ -36,6 +37,8 @@ export interface RemoteOptions {
   /** False for a fallback: thoughts that another model signed are not sent to it, nor its own to others. */
   isPrimary?: boolean | undefined;
   env?: NodeJS.ProcessEnv | undefined;
+  /** Takes a line for people: what the package left out of a request. Absent: stderr. */
+  report?: ((line: string) => void) | undefined;
 }
 
 /**
@@ -55,6 +58,7 @@ class Remote implements Provider {
   private readonly baseUrl: string;
   private readonly timeouts: Timeouts;
   private readonly retry: Retry;
+  private readonly warnings: Warnings;
   /** Parameters of the package's own, unless a request says otherwise. */
   private readonly defaults: Record<string, unknown>;
 
@@ -68,6 +72,7 @@ class Remote implements Provider {
     this.capabilities = options.capabilities ?? {};
     this.timeouts = over(defaultTimeouts, options.timeouts);
     this.retry = over(defaultRetry, options.retry);
+    this.warnings = new Warnings(options.report ?? ((line) => console.error(line)));
     const format = formatOf(provider, options.api);
     // What is not kept by the vendor comes back with us: thoughts included, encrypted.
     const thinks = format === "gemini" && "thinking" in this.capabilities;
@@ -115,11 +120,13 @@ class Remote implements Provider {
           textResults: formatOf(provider, api) === "chat",
           option: optionOf(model.provider),
           defaults: this.defaults,
+          ownTopK: knownOf(provider).format === "chat",
         },
       );
       const prompt = marked(call.prompt, marks, cache);
       const { stream } = await model.doStream({ ...call, prompt, abortSignal });
-      return await relay(stream, reply, { ...context, server, by, isPrimary, started });
+      const warn = (warnings: readonly object[]) => this.warnings.tell(warnings, server);
+      return await relay(stream, reply, { ...context, server, by, isPrimary, warn, started });
     } catch (error) {
       // A package that throws may have left the reply unread, and its connection open.
       failed.abort();
@@ -131,7 +138,11 @@ class Remote implements Provider {
     const { provider, baseUrl, env = process.env } = this.options;
     const keyEnv = this.options.keyEnv ?? ownKeyOf({ provider, baseUrl });
     const key = keyEnv === undefined ? undefined : env[keyEnv]?.trim();
-    const server: Server = { baseUrl: this.baseUrl, model, keyEnv, key: key === "" ? undefined : key };
+    const orElse =
+      knownOf(provider).format === "converse" && baseUrl !== undefined
+        ? ", or opts.settings.region, to sign with the keys of AWS"
+        : undefined;
+    const server: Server = { baseUrl: this.baseUrl, model, keyEnv, key: key === "" ? undefined : key, orElse };
     // Sent as it is, it would come back whole in the error of `fetch`.
     if (key && !/^[\x20-\x7e]+$/.test(key)) {
       throw new BytebotError(
@@ -154,7 +165,9 @@ class Remote implements Provider {
     }
     // A package without a key looks for one itself, or refuses: a server of one's own may want none, and gets no other's.
     const wantsKey = format !== "chat" || provider === "openai";
-    const noKey = format === "converse" ? "" : "none";
+    // A region says that requests are signed there with the keys of AWS: the server gets an id and a session's token.
+    const isSigned = format === "converse" && settings?.["region"] !== undefined;
+    const noKey = isSigned ? "" : "none";
     const key = server.key ?? (wantsKey && !isOwnPlace ? noKey : undefined);
     return {
       ...settings,

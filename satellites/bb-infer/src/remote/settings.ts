@@ -8,15 +8,21 @@ const EFFORTS = ["none", "minimal", "low", "medium", "high", "xhigh", "max"] as 
 export function toCall(
   request: InferRequestEvent,
   params: Record<string, unknown>,
-  target: Target & { option: string; defaults: Record<string, unknown> },
+  target: Target & {
+    option: string;
+    defaults: Record<string, unknown>;
+    /** `top_k` is one of those: the package leaves out the common one, and servers of one's own take it. */
+    ownTopK: boolean;
+  },
 ): LanguageModelV4CallOptions {
   const { max_tokens, temperature, top_p, top_k, stop, seed, presence_penalty, frequency_penalty, ...rest } = params;
-  const { reasoning, response_schema, ...own } = rest;
+  const { reasoning, response_schema, ...others } = rest;
+  const own = target.ownTopK && top_k !== undefined ? { ...others, top_k } : others;
   const settings = {
     maxOutputTokens: max_tokens,
     temperature,
     topP: top_p,
-    topK: top_k,
+    topK: target.ownTopK ? undefined : top_k,
     stopSequences: stop === undefined ? undefined : ([stop].flat() as string[]),
     seed,
     presencePenalty: presence_penalty,

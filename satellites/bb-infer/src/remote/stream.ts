@@ -1,7 +1,7 @@
 import { InvalidResponseDataError, type LanguageModelV4StreamPart } from "@ai-sdk/provider";
 import { BytebotError, type InferEnd, type InferReply } from "bytebot/sdk";
 import type { InferContext } from "../provider.ts";
-import { fromStream, type Server } from "./errors.ts";
+import { fromStream, shown, type Server } from "./errors.ts";
 import { isEmpty, merged, toSignature, type Metadata } from "./signed.ts";
 import { toUsage } from "./usage.ts";
 
@@ -16,6 +16,8 @@ export interface Relay extends InferContext {
   /** Which model answers, and whether it is the one that the Hub thinks it is. */
   by: string;
   isPrimary: boolean;
+  /** Takes what the package did otherwise than it was asked. */
+  warn(warnings: readonly object[]): void;
   /** Called before the first chunk leaves. */
   started(): void;
 }
@@ -36,6 +38,10 @@ export async function relay(
   // Leaving the loop early cancels the stream, and with it the connection.
   for await (const part of stream) {
     switch (part.type) {
+      case "stream-start":
+        // Not every package has the list.
+        context.warn((part.warnings as readonly object[] | undefined) ?? []);
+        break;
       case "text-delta":
         if (part.delta === "") break;
         thinking.end();
@@ -73,7 +79,7 @@ export async function relay(
         end = { stop_reason: stopReason(part.finishReason, calls.count > 0, server), usage: toUsage(part.usage) };
         break;
       default:
-        // Warnings, sources, what the provider ran itself: nothing a reply is made of.
+        // Sources, what the provider ran itself: nothing a reply is made of.
         break;
     }
     await context.drained();
@@ -191,10 +197,13 @@ function stopReason(
       // Some servers end a call with "stop".
       return called ? "tool_use" : "end_turn";
     default:
-      if (raw === undefined || unified === "interrupted") throw cut(server);
-      throw new BytebotError("unavailable", `${server.baseUrl} ended the reply for the reason "${raw}": try again`, {
-        retryable: true,
-      });
+      // Some servers say nothing in many words.
+      if (raw === undefined || raw === "" || unified === "interrupted") throw cut(server);
+      throw new BytebotError(
+        "unavailable",
+        `${server.baseUrl} ended the reply for the reason "${shown(raw, server)}": try again`,
+        { retryable: true },
+      );
   }
 }
 

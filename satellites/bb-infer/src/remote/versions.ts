@@ -30,7 +30,7 @@ export function asV4(model: AnyModel): LanguageModelV4 {
     doGenerate: () => Promise.reject(new BytebotError("internal", "only streams are asked for")),
     doStream: async ({ prompt, reasoning: _reasoning, ...options }) => {
       const result = await older.doStream({ ...options, prompt: toOlder(prompt) });
-      return { ...result, stream: result.stream.pipeThrough(new TransformStream({ transform: toNewer })) };
+      return { ...result, stream: result.stream.pipeThrough(toNewer(model.provider)) };
     },
   };
 }
@@ -58,23 +58,31 @@ function bytesOf({ data }: { data: unknown }): unknown {
 
 type Finish = Extract<LanguageModelV4StreamPart, { type: "finish" }>;
 
-function toNewer(
-  part: LanguageModelV4StreamPart,
-  controller: TransformStreamDefaultController<LanguageModelV4StreamPart>,
-): void {
-  if (part.type === "file") return controller.enqueue({ ...part, data: { type: "data", data: part.data as never } });
-  if (part.type !== "finish" || typeof part.finishReason === "object") return controller.enqueue(part);
-  const { inputTokens, outputTokens, cachedInputTokens } = part.usage as unknown as Record<string, number | undefined>;
+function toNewer(provider: string): TransformStream<LanguageModelV4StreamPart, LanguageModelV4StreamPart> {
+  return new TransformStream({ transform: (part, controller) => controller.enqueue(newer(part, provider)) });
+}
+
+function newer(part: LanguageModelV4StreamPart, provider: string): LanguageModelV4StreamPart {
+  if (part.type === "file") return { ...part, data: { type: "data", data: part.data as never } };
+  if (part.type !== "finish" || typeof part.finishReason === "object") return part;
+  const counts = part.usage as unknown as Record<string, number | undefined>;
+  const { inputTokens: total, outputTokens, cachedInputTokens: cacheRead } = counts;
   const reason = part.finishReason as unknown as string;
-  controller.enqueue({
+  return {
     ...part,
     finishReason: {
       unified: (reason === "unknown" ? "other" : reason) as Finish["finishReason"]["unified"],
       raw: reason,
     },
     usage: {
-      inputTokens: { total: inputTokens, noCache: undefined, cacheRead: cachedInputTokens, cacheWrite: undefined },
+      inputTokens: { total, noCache: noCache(total, cacheRead, provider), cacheRead, cacheWrite: undefined },
       outputTokens: { total: outputTokens, text: undefined, reasoning: undefined },
     },
-  });
+  };
+}
+
+/** Version 2 counts as its vendor does: cached tokens are among the others, but for Anthropic and Bedrock beside them. */
+function noCache(total: number | undefined, cached: number | undefined, provider: string): number | undefined {
+  if (total === undefined || cached === undefined) return total;
+  return /anthropic|bedrock/.test(provider) || cached > total ? total : total - cached;
 }

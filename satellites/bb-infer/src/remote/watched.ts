@@ -1,11 +1,12 @@
 import { BytebotError } from "bytebot/sdk";
 import type { Format } from "./end-mark.ts";
 import { fromStream, isHtml, shown, type Server } from "./errors.ts";
+import { patientFetch } from "./patient.ts";
 import { beginning, MAX_EVENT, reply } from "./reply.ts";
 
 /** Milliseconds. */
 export interface Timeouts {
-  /** Until the reply begins: a large model may think for long before it says anything. */
+  /** Until the reply begins. The Hub waits five minutes for a chunk, and in them a fallback wants its turn too. */
   first_ms: number;
   /** Between two pieces of it. */
   idle_ms: number;
@@ -13,7 +14,7 @@ export interface Timeouts {
   total_ms: number;
 }
 
-export const defaultTimeouts: Timeouts = { first_ms: 300_000, idle_ms: 120_000, total_ms: 3_600_000 };
+export const defaultTimeouts: Timeouts = { first_ms: 120_000, idle_ms: 120_000, total_ms: 3_600_000 };
 
 /**
  * A fetch whose reply is watched over: each silence has a deadline, the end of its format ends it, a reply that is none
@@ -31,7 +32,7 @@ export function watchedFetch(
     try {
       const signal = init?.signal ? AbortSignal.any([init.signal, watch.signal]) : watch.signal;
       signal.addEventListener("abort", watch.end, { once: true });
-      const response = await fetch(input, { ...init, signal, redirect: "manual" });
+      const response = await patientFetch(input, { ...init, signal, redirect: "manual" });
       watch.heard();
       if (response.status >= 300 && response.status < 400) throw redirected(server, response);
       const type = response.headers.get("content-type") ?? "";
@@ -87,7 +88,8 @@ export class Watch {
 
   private fail(what: string, name: keyof Timeouts): void {
     this.end();
-    const message = `${this.server.baseUrl} ${what} ${this.timeouts[name] / 1000} s: it may be overloaded or still loading the model. Try again, or raise opts.timeouts.${name}`;
+    const hubs = name === "total_ms" ? "" : " (over 300000 the Hub's limits.inferIdleMs too)";
+    const message = `${this.server.baseUrl} ${what} ${this.timeouts[name] / 1000} s: it may be overloaded or still loading the model. Try again, or raise opts.timeouts.${name}${hubs}`;
     this.stop.abort(new BytebotError("timeout", message, { retryable: true }));
   }
 
@@ -97,10 +99,11 @@ export class Watch {
   }
 }
 
-function redirected({ baseUrl }: Server, response: Response): BytebotError {
+function redirected(server: Server, response: Response): BytebotError {
+  const { baseUrl } = server;
   response.body?.cancel().catch(() => undefined); // nothing in it is of use
   const location = response.headers.get("location") ?? "";
-  const where = URL.canParse(location, baseUrl) ? new URL(location, baseUrl).origin : "another place";
+  const where = URL.canParse(location, baseUrl) ? shown(new URL(location, baseUrl).origin, server) : "another place";
   const message = `${baseUrl} answered ${response.status} and points to ${where}, where the key is not sent: set base_url to the API itself`;
   return new BytebotError("unavailable", message);
 }

@@ -112,7 +112,10 @@ for (const [how, ...deltas] of deviations) {
     const frames = [...deltas.map((tool_calls) => chunk({ tool_calls })), chunk({}, { finish_reason: "tool_calls" })];
     const all = [...format.events(say("So. ")), ...frames, format.end];
     const crlf = all.map((frame) => Buffer.from(frame.toString().replaceAll("\n", "\r\n")));
-    for (const play of [plays(format, all), drips(format, all), plays(format, crlf)]) {
+    const empty = all.map((frame) =>
+      Buffer.from(frame.toString().replace('"finish_reason":null', '"finish_reason":""')),
+    );
+    for (const play of [plays(format, all), drips(format, all), plays(format, crlf), plays(format, empty)]) {
       for (const tools of [offered, longer]) {
         const server = await serving(t, play);
         const { reply, end, error } = await ask(format, server, { request: { ...hello, tools } });

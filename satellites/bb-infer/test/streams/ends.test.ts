@@ -2,10 +2,14 @@ import assert from "node:assert/strict";
 import { once } from "node:events";
 import { setTimeout as delay } from "node:timers/promises";
 import { test } from "node:test";
+import { chunk } from "../formats/chat.ts";
 import {
   answer,
+  call,
+  compatible,
   converse,
   count,
+  event,
   formats,
   gemini,
   messages,
@@ -87,6 +91,17 @@ for (const format of formats) {
     assert.match(error?.message ?? "", /has sent nothing for 0\.3 s/);
   });
 
+  test(`${format.name}: a call whose arguments speak of stop reasons has not ended the reply (hard case 16)`, async (t) => {
+    const args = JSON.stringify({
+      finishReason: "STOP",
+      finish_reason: "stop",
+      candidates: [{ finishReason: "STOP" }],
+    });
+    const server = await serving(t, hangs(format, format.events(call("add", "a", args))));
+    const { error } = await ask(format, server, { timeouts: { ...soon, idle_ms: 300 }, retry: never });
+    assert.match(error?.message ?? "", /has sent nothing for 0\.3 s/);
+  });
+
   if (!unmarked.includes(format)) {
     test(`${format.name}: what comes after the end is dropped, and a server that leaves its connection open has answered (hard case 16)`, async (t) => {
       const after = format.events(say(" and more")).at(-1)!;
@@ -106,3 +121,23 @@ for (const format of formats) {
     assert.equal(reply.said, "0123456789".repeat(200));
   });
 }
+
+test("an empty stop reason on each chunk is none: a pause is no end, and a reply without another is cut (hard case 16)", async (t) => {
+  const frames = ["One", " moment"].map((content) => chunk({ content }, { finish_reason: "" }));
+  const silent = await serving(t, hangs(compatible, frames));
+  const pause = await ask(compatible, silent, { timeouts: { ...soon, idle_ms: 300 }, retry: never });
+  assert.match(pause.error?.message ?? "", /has sent nothing for 0\.3 s/);
+  const server = await serving(t, plays(compatible, [...frames, compatible.end]));
+  const { error, reply } = await ask(compatible, server, { retry: never });
+  assert.equal(reply.said, "One moment");
+  assert.match(error?.message ?? "", /ended the reply before it was complete/);
+});
+
+test("Gemini: an unspecified stop reason, or an empty one, is none (hard case 16)", async (t) => {
+  for (const finishReason of ["FINISH_REASON_UNSPECIFIED", ""]) {
+    const candidates = [{ content: { role: "model", parts: [{ text: "One" }] }, finishReason }];
+    const server = await serving(t, hangs(gemini, [event({ candidates })]));
+    const { error } = await ask(gemini, server, { timeouts: { ...soon, idle_ms: 300 }, retry: never });
+    assert.match(error?.message ?? "", /has sent nothing for 0\.3 s/);
+  }
+});

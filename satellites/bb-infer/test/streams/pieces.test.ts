@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
+import { CandidateEnd } from "../../src/remote/candidate-end.ts";
 import { EndMark, type Format as Name } from "../../src/remote/end-mark.ts";
 import { Frames } from "../../src/remote/frames.ts";
 import { NamePieces } from "../../src/remote/name-pieces.ts";
@@ -81,6 +82,31 @@ test("the end of a stream is found at the same byte, however it is cut", () => {
       let size = 0;
       for (const part of cut(bytes, cuts)) if (!mark.ended) size += mark.take(part);
       assert.deepEqual([mark.ended, size], [true, reply.length]);
+    }),
+  );
+});
+
+const reason = fc.constantFrom("STOP", "MAX_TOKENS", "", "FINISH_REASON_UNSPECIFIED", undefined, null, "finishReason");
+const model = fc.dictionary(fc.constantFrom("finishReason", "candidates", 'a"\\', "{[", "}]"), fc.jsonValue());
+const candidate = fc.tuple(reason, model, text, fc.boolean()).map(([finishReason, args, words, isFirst]) => {
+  const content = { parts: [{ text: words }, { functionCall: { name: "add", args } }] };
+  return isFirst ? { finishReason, content, index: 0 } : { content, index: 0, finishReason };
+});
+
+test("a candidate's own reason to stop is found, however it is written and cut, and no other", () => {
+  fc.assert(
+    fc.property(fc.array(candidate, { maxLength: 4 }), fc.nat(2), places, (candidates, indent, cuts) => {
+      const events = candidates.map((one) => {
+        const json = JSON.stringify({ candidates: [one], usageMetadata: { finishReason: "STOP" } }, undefined, indent);
+        return `${json.replaceAll(/^/gm, "data: ")}\r\n\r\n`;
+      });
+      const end = new CandidateEnd();
+      const found = cut(Buffer.from(events.join("")), cuts).map((part) => end.take(part));
+      const says = ["STOP", "MAX_TOKENS", "finishReason"];
+      assert.equal(
+        found.includes(true),
+        candidates.some(({ finishReason }) => says.includes(finishReason ?? "")),
+      );
     }),
   );
 });

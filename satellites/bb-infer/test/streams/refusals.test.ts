@@ -166,3 +166,22 @@ test("a key that the server repeats in the way of JSON or of a URL is in no erro
     assert.doesNotMatch(inspect(error, { depth: 10 }), /s3cret|0123|4567/);
   }
 });
+
+test("a server's word for an error goes before its sentences, and these are read where it has none", async (t) => {
+  const billing = "Rate limit reached: 3 requests a minute. Add a payment method at example.com/billing for more.";
+  const low = "Your credit balance is too low to access the API.";
+  const cases: [status: number, error: object, code: string, retryable: boolean][] = [
+    [429, { code: "rate_limit_exceeded", message: billing }, "overloaded", true],
+    [429, { code: "rate_limit_exceeded", message: low }, "overloaded", true],
+    [429, { message: billing }, "overloaded", true],
+    [429, { code: "rate_limit_exceeded", type: "insufficient_quota", message: "x" }, "budget_exceeded", false],
+    [429, { message: "You exceeded your current quota" }, "budget_exceeded", false],
+    [400, { type: "invalid_request_error", message: low }, "budget_exceeded", false],
+    [400, { code: "constructor", type: "toString", status: "__proto__", message: "no" }, "invalid_params", false],
+  ];
+  for (const [status, error, code, retryable] of cases) {
+    const refused = await serving(t, refuses(json(status, { error })));
+    const outcome = await ask(compatible, refused, { retry: never });
+    assert.deepEqual([outcome.error?.code, outcome.error?.retryable], [code, retryable], JSON.stringify(error));
+  }
+});

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { once } from "node:events";
 import { test } from "node:test";
 import { Collected } from "../collected.ts";
-import { answer, call, fail, formats, gemini, say, think, type Format } from "../formats/index.ts";
+import { answer, call, fail, formats, gemini, json, say, think, type Format } from "../formats/index.ts";
 import { ask, never } from "./asking.ts";
 import { breaks, hangs, plays, refuses, serving } from "./server.ts";
 
@@ -46,11 +46,31 @@ for (const format of formats) {
 
   test(`${format.name}: a wait within bounds is waited, by the header that says it, and the answer comes once (hard case 12)`, async (t) => {
     const refused = format.refusal("rate", "slow down");
+    const headers: Record<string, string>[] = [
+      { "retry-after-ms": "20" },
+      { "retry-after": "0" },
+      { "retry-after-ms": "1e999", "retry-after": "0" },
+    ];
+    for (const header of headers) {
+      const server = await serving(t, refuses(refused, header), plays(format, answer(format, "Here")));
+      // A wait of its own would be too long for the test.
+      const { reply, end } = await ask(format, server, { retry: { tries: 3, first_ms: 60_000, longest_ms: 120_000 } });
+      assert.deepEqual([reply.said, end?.stop_reason, server.heard.length], ["Here", "end_turn", 2]);
+    }
+  });
+
+  test(`${format.name}: where no wait is said, or none that is one, it is our own (hard case 12)`, async (t) => {
+    const refused = format.refusal("rate", "slow down");
     const past = new Date(Date.now() - 5000).toUTCString();
-    for (const header of [{ "retry-after-ms": "20" }, { "retry-after": "0" }, { "retry-after": past }, {}]) {
+    const headers: Record<string, string>[] = [
+      {},
+      ...[past, "-3", "", "soon", "1e999", "NaN"].map((value) => ({ "retry-after": value })),
+      ...["-3", "", "1e999", "NaN"].map((value) => ({ "retry-after-ms": value })),
+    ];
+    for (const header of headers) {
       const server = await serving(t, refuses(refused, header), plays(format, answer(format, "Here")));
       const { reply, end } = await ask(format, server);
-      assert.deepEqual([reply.said, end?.stop_reason, server.heard.length], ["Here", "end_turn", 2]);
+      assert.deepEqual([reply.said, end?.stop_reason], ["Here", "end_turn"], JSON.stringify(header));
     }
   });
 
@@ -134,6 +154,11 @@ test("Gemini: the wait that stands in the body is kept, too (hard case 12)", asy
   const long = await serving(t, refuses(gemini.refusal("rate", "come back later", 18_000_000)));
   const { error } = await ask(gemini, long);
   assert.deepEqual([error?.code, error?.retryAfterMs, long.heard.length], ["overloaded", 18_000_000, 1]);
+  for (const retryDelay of ["1.2.3s", ".s", `${"9".repeat(400)}s`, 7]) {
+    const refused = { error: { code: 429, status: "RESOURCE_EXHAUSTED", message: "slow", details: [{ retryDelay }] } };
+    const none = await serving(t, refuses(json(429, refused)), plays(gemini, answer(gemini, "Here")));
+    assert.equal((await ask(gemini, none)).reply.said, "Here", String(retryDelay));
+  }
 });
 
 async function within(ms: number, promise: Promise<void>): Promise<void> {

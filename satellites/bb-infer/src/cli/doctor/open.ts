@@ -18,7 +18,7 @@ export async function openSubject(
   // A fallback would answer in its place, and hide what is wrong.
   const opts = Object.fromEntries(Object.entries(given).filter(([name]) => name !== "fallbacks"));
   const choice = await choose(opts, { signal, env });
-  const { capabilities } = await claims(choice, signal);
+  const { capabilities } = await claims(choice, signal, env);
   let last = "";
   const onProgress = ({ stage, done, total }: { stage: string; done: number; total: number }) => {
     const line = `${stage} the model's weights ${total > 0 ? `${Math.floor((10 * done) / total) * 10} %` : ""}`.trim();

@@ -107,7 +107,7 @@ async function described(
       ...(baseUrl ? { base_url: baseUrl } : {}),
       ...(keyEnv ? { api_key_env: keyEnv } : {}),
     };
-    const capabilities = asked ? (await claims(await choose(opts, { env, signal }), signal)).capabilities : null;
+    const capabilities = asked ? (await claims(await choose(opts, { env, signal }), signal, env)).capabilities : null;
     const claimed = capabilities?.["context_tokens"];
     const price = isVendor ? await priceOf(knownOf(provider).prices, id) : undefined;
     return {
