@@ -11,14 +11,15 @@ from typing import Any
 from ..ambient import Main
 from ..codec import Event
 from ..connection import Connection
-from ..errors import BytebotError
+from ..errors import BytebotError, report
 from ..link import Link, Receiver
 from ..names import new_id
-from ..scope import encloses, resolve_scope
+from ..scope import resolve_scope
 from ..transfers import Blob, BlobReading, BlobSource
 from .child import HubChild
 from .inprocess import InProcess
 from .program import command
+from .watcher import Watcher
 
 #: A URL, a path relative to `base`, a package; `{"ref": …, "opts": {…}}`, with `name`, `env`, `scopes`, `token`; or a
 #: `main` of this program, alone or as `{"main": …, "name": …}`.
@@ -26,8 +27,6 @@ Component = str | Main | Mapping[str, Any]
 
 #: A component may take 30 s until it is ready, and a moment more until it is said.
 _READY_S = 40.0
-#: What a reader of `events()` that does not read may leave waiting.
-_MAX_WAITING = 10_000
 
 
 class ByteBot:
@@ -51,7 +50,7 @@ class ByteBot:
         self._waiting: list[dict[str, Any]] = []
         self._connection: Connection | None = None
         self._child: HubChild | None = None
-        self._watchers: set[_Watcher] = set()
+        self._watchers: set[Watcher] = set()
         self._attaching: set[asyncio.Task[str]] = set()
         self._inprocess: set[InProcess] = set()
         self._ended = False
@@ -161,9 +160,11 @@ class ByteBot:
     async def events(self, scope: str = "*", types: Sequence[str] | None = None) -> AsyncIterator[Event]:
         """Everything that happens in a scope and below it ("*": everywhere) from the first step on, once each.
 
-        Ends with the app. Raises BytebotError `overloaded` where the reader falls 10,000 events behind.
+        A reader that is behind gets deltas that follow each other in one block as one, with their number in `merged`.
+        Ends with the app. Raises BytebotError `overloaded` where 10,000 events wait for the reader all the same, or for
+        this program: after the last before those that it missed.
         """
-        watcher = _Watcher(scope, frozenset(types) if types is not None else None)
+        watcher = Watcher(scope, frozenset(types) if types is not None else None)
         if self._ended:
             return
         self._watchers.add(watcher)
@@ -256,46 +257,21 @@ class ByteBot:
         why = "the app has stopped" if self._ended else "the app has not started: await hub.start() first"
         raise BytebotError("unavailable", why)
 
-    def _end_watchers(self) -> None:
+    def _end_watchers(self, error: BytebotError | None = None) -> None:
         for watcher in self._watchers:
-            watcher.end()
+            watcher.end(error)
 
     def _hear(self, event: Event) -> None:
         if event.pop("observed", None) is True:
             for watcher in self._watchers:
                 watcher.add(event)
-
-
-class _Watcher:
-    """One reader of `events()`."""
-
-    def __init__(self, scope: str, types: frozenset[str] | None) -> None:
-        self._scope = scope
-        self._types = types
-        self._queue: asyncio.Queue[Event | None] = asyncio.Queue()
-        self._behind = False
-
-    def add(self, event: Event) -> None:
-        at = event.get("scope")
-        if self._scope != "*" and not (isinstance(at, str) and encloses(self._scope, at)):
-            return
-        if self._types is not None and event["event_type"] not in self._types:
-            return
-        if self._queue.qsize() < _MAX_WAITING:
-            self._queue.put_nowait(event)
-        else:
-            self._behind = True
-
-    def end(self) -> None:
-        self._queue.put_nowait(None)
-
-    async def __aiter__(self) -> AsyncIterator[Event]:
-        while event := await self._queue.get():
-            yield event
-            if self._behind:
-                fix = "read faster, or narrow it by scope and types"
-                message = f'events("{self._scope}") fell {_MAX_WAITING} events behind: {fix}'
-                raise BytebotError("overloaded", message)
+        elif event["event_type"] == "bb_error" and "in_reply_to" not in event:
+            error = BytebotError.from_wire(event)
+            if error.code == "overloaded":
+                # Events went by that nobody here will see.
+                self._end_watchers(error)
+            else:
+                report(f"the Hub: {error.message}")
 
 
 def _to_attach(component: Component, **granted: Any) -> dict[str, Any]:
