@@ -78,6 +78,36 @@ async def test_a_python_app_runs_turns_interrupts_and_attaches_more_later_and_it
     assert await verify.wait() == 0
 
 
+async def test_what_an_app_asks_again_under_one_id_runs_once() -> None:
+    runs = 0
+
+    async def counter() -> None:
+        ctrl = await bb.sync(kind="toolsource")
+
+        @ctrl.tool
+        async def count() -> int:
+            nonlocal runs
+            runs += 1
+            return runs
+
+        await ctrl.start()
+
+    hub = bb.ByteBot()
+    hub.attach(counter)
+    async with hub:
+        ids = ["k_1", "k_1", None, None]
+        results = [await hub.call_tool("u_1", "count", {}, id=each, principal="kim") for each in ids]
+        assert [result.content[0]["text"] for result in results] == ["1", "1", "2", "3"]
+        with pytest.raises(bb.BytebotError) as caught:
+            await hub.call_tool("u_1", "count", {"more": 1}, id="k_1", principal="kim")
+        assert caught.value.code == "conflict"
+        stopped = [await hub.interrupt("u_1", id="s_1", principal="kim") for _ in range(2)]
+        assert stopped[0].get("seq") == stopped[1].get("seq")
+        with pytest.raises(bb.BytebotError) as caught:
+            await hub.interrupt("u_1", id="s_1", principal="lou")
+        assert caught.value.code == "conflict"
+
+
 async def test_an_app_that_cannot_start_says_why_and_leaves_nothing(app: Path) -> None:
     hub = bb.ByteBot(base=app)
     hub.attach("./nothing")

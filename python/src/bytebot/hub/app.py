@@ -117,21 +117,43 @@ class ByteBot:
         *,
         id: str | None = None,
         mode: str | None = None,
+        principal: str | None = None,
     ) -> Event:
-        """Sends as a person would; returns when it is durable, with what became of it (`fate`)."""
+        """Sends as a person would; returns when it is durable, with what became of it (`fate`).
+
+        The same `id` again sends nothing twice. `principal`: who says it.
+        """
         said: dict[str, Any] = {"text": content} if isinstance(content, str) else {"content": list(content)}
         event = {"event_type": "user_event", "type": "message", "id": id or new_id("a"), "scope": resolve_scope(scope)}
-        return await self._asked({**event, **said, **({"mode": mode} if mode else {})})
+        return await self._asked({**event, **said, **_given(mode=mode, principal=principal)})
 
-    async def interrupt(self, scope: str | None = None, reason: str = "the app interrupted") -> Event:
-        """Stops what runs in the scope and below."""
-        event = {"event_type": "interrupt", "id": new_id("a"), "scope": resolve_scope(scope), "reason": reason}
-        return await self._asked(event)
+    async def interrupt(
+        self,
+        scope: str | None = None,
+        reason: str = "the app interrupted",
+        *,
+        id: str | None = None,
+        principal: str | None = None,
+    ) -> Event:
+        """Stops what runs in the scope and below. The same `id` again stops nothing that began since."""
+        event = {"event_type": "interrupt", "id": id or new_id("a"), "scope": resolve_scope(scope), "reason": reason}
+        return await self._asked({**event, **_given(principal=principal)})
 
-    async def call_tool(self, scope: str | None, name: str, input: Mapping[str, Any]) -> Event:
-        """Has the Hub execute a tool, under the same checks and policy as a model's call."""
+    async def call_tool(
+        self,
+        scope: str | None,
+        name: str,
+        input: Mapping[str, Any],
+        *,
+        id: str | None = None,
+        principal: str | None = None,
+    ) -> Event:
+        """Has the Hub execute a tool, under the same checks and policy as a model's call.
+
+        The same `id` again runs nothing twice, and gets the same result, after a restart too.
+        """
         call = {"event_type": "bb_tool_call_request", "scope": resolve_scope(scope), "name": name, "input": dict(input)}
-        return await self._running().request(call, timeout=None)
+        return await self._running().request({**call, **_given(id=id, principal=principal)}, timeout=None)
 
     async def put_blob(
         self,
@@ -274,6 +296,10 @@ class ByteBot:
                 report(f"the Hub: {error.message}")
 
 
+def _given(**fields: Any) -> dict[str, Any]:
+    return {key: value for key, value in fields.items() if value is not None}
+
+
 def _to_attach(component: Component, **granted: Any) -> dict[str, Any]:
     if isinstance(component, str):
         described: dict[str, Any] = {"ref": component}
@@ -284,4 +310,4 @@ def _to_attach(component: Component, **granted: Any) -> dict[str, Any]:
             "invalid_params", 'a component is a reference, {"ref": …, "opts": {…}}, or a main of this program'
         )
     fields = {**granted, **described}
-    return {"event_type": "bb_attach", **{key: value for key, value in fields.items() if value is not None}}
+    return {"event_type": "bb_attach", **_given(**fields)}
