@@ -101,6 +101,25 @@ async def test_a_tool_asks_the_person_shows_progress_and_runs_in_the_scope_of_it
     assert scopes == ["u_1"]
 
 
+async def test_a_tools_parameters_may_have_any_name() -> None:
+    def setup(ctrl: bb.Satellite) -> None:
+        @ctrl.tool
+        def in_thread(handler: str, context: str, args: str, named: str, self: str) -> str:
+            return handler + context + args + named + self
+
+        @ctrl.tool
+        async def on_loop(handler: str, context: str, args: str, named: str, self: str) -> str:
+            return handler + context + args + named + self
+
+    async with synced("toolsource", setup) as (peer, _, _):
+        await registered(peer)
+        for name in ("in_thread", "on_loop"):
+            request = call_request("", "c_1")
+            given = {"handler": "a", "context": "b", "args": "c", "named": "d", "self": "e"}
+            peer.send({**request, "call_id": f"c_{name}", "name": name, "input": given})
+            assert (await peer.next("bb_tool_call_result")).content == [{"type": "text", "text": "abcde"}]
+
+
 async def test_a_cancelled_call_is_answered_as_cancelled_and_one_that_goes_on_is_given_up_its_effect_unknown() -> None:
     cleaned = asyncio.Event()
     release = threading.Event()
@@ -226,12 +245,18 @@ async def test_an_infer_streams_blocks_and_ends_with_its_result() -> None:
         def infer(request: bb.Event, reply: bb.InferReply) -> dict[str, Any]:
             reply.thinking("hm")
             reply.signature("sig==")
+            # A thought after it is a block of its own.
+            reply.thinking("well")
+            reply.signature("sig2==")
             reply.text("a\ud83d")
             reply.text("\ude00")
             call = reply.tool_use("write", id="toolu_1")
             call.delta('{"path":')
             call.delta('"a.txt"}')
-            reply.tool_use("broken").delta("{")
+            broken = reply.tool_use("broken")
+            broken.delta("{")
+            # What the provider wants to see again with its call comes back with it.
+            call.end({"thought_signature": "s3==", "name": "not this"})
             return {"stop_reason": "tool_use", "usage": {"input_tokens": 1}}
 
     async with synced("infer", setup) as (peer, _, _):
@@ -252,16 +277,29 @@ async def test_an_infer_streams_blocks_and_ends_with_its_result() -> None:
         (0, "block_delta", "hm"),
         (0, "block_stop", {"type": "thinking", "thinking": "hm", "signature": "sig=="}),
         (1, "block_start", None),
-        (1, "block_delta", "a"),
-        (1, "block_delta", "😀"),
-        (1, "block_stop", {"type": "text", "text": "a😀"}),
+        (1, "block_delta", "well"),
+        (1, "block_stop", {"type": "thinking", "thinking": "well", "signature": "sig2=="}),
         (2, "block_start", None),
-        (2, "block_delta", '{"path":'),
-        (2, "block_delta", '"a.txt"}'),
+        (2, "block_delta", "a"),
+        (2, "block_delta", "😀"),
+        (2, "block_stop", {"type": "text", "text": "a😀"}),
         (3, "block_start", None),
-        (3, "block_delta", "{"),
-        (2, "block_stop", {"type": "tool_use", "id": "toolu_1", "name": "write", "input": {"path": "a.txt"}}),
-        (3, "block_stop", {"type": "tool_use", "name": "broken", "input": None, "malformed": "{"}),
+        (3, "block_delta", '{"path":'),
+        (3, "block_delta", '"a.txt"}'),
+        (4, "block_start", None),
+        (4, "block_delta", "{"),
+        (
+            3,
+            "block_stop",
+            {
+                "type": "tool_use",
+                "id": "toolu_1",
+                "name": "write",
+                "thought_signature": "s3==",
+                "input": {"path": "a.txt"},
+            },
+        ),
+        (4, "block_stop", {"type": "tool_use", "name": "broken", "input": None, "malformed": "{"}),
     ]
 
 
