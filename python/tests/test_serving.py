@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import enum
 import threading
 import time
-from typing import Any, Literal
+from typing import Annotated, Any, Literal, TypedDict
 
 import pytest
 from peer import Peer, synced
@@ -99,6 +100,74 @@ async def test_a_tool_asks_the_person_shows_progress_and_runs_in_the_scope_of_it
         peer.send({**answer, "value": "yes"})
         assert (await peer.next("bb_tool_call_result")).content == [{"type": "text", "text": "yes"}]
     assert scopes == ["u_1"]
+
+
+class Colour(enum.Enum):
+    RED = "red"
+    BLUE = 2
+
+
+class Brush(TypedDict):
+    colour: Colour
+    width: int
+
+
+async def test_a_tool_is_given_what_its_hints_say() -> None:
+    seen: list[dict[str, Any]] = []
+
+    def setup(ctrl: bb.Satellite) -> None:
+        @ctrl.tool
+        def paint(
+            colour: Annotated[Colour, "of the wall"],
+            count: int,
+            others: list[Colour],
+            named: dict[str, Colour | None],
+            brush: Brush,
+            one: Literal[Colour.RED, "none"],
+            either: str | Colour,
+            last: Colour = Colour.BLUE,
+        ) -> None:
+            told = {"colour": colour, "count": count, "others": others, "named": named}
+            seen.append({**told, "brush": brush, "one": one, "either": either, "last": last})
+
+    async with synced("toolsource", setup) as (peer, _, _):
+        (tool,) = (await registered(peer)).tools
+        properties = tool["input_schema"]["properties"]
+        assert properties["one"] == {"enum": ["red", "none"]}
+        assert properties["last"] == {"enum": ["red", 2], "default": 2}
+        given: dict[str, Any] = {"colour": "red", "count": 3.0, "others": [2, "red"], "named": {"a": None, "b": 2}}
+        given |= {"brush": {"colour": "red", "width": 1.0}, "one": "red", "either": "red"}
+        peer.send(call_request("paint", "c_1", **given))
+        assert (await peer.next("bb_tool_call_result")).status == "ok"
+        peer.send(call_request("paint", "c_2", **{**given, "one": "none", "either": 2, "last": "red"}))
+        assert (await peer.next("bb_tool_call_result")).status == "ok"
+        peer.send(call_request("paint", "c_3", **{**given, "colour": "RED"}))
+        assert "input.colour has to be one of ['red', 2]" in (await peer.next("bb_tool_call_result")).error["message"]
+    red, blue = Colour.RED, Colour.BLUE
+    read = {"colour": red, "count": 3, "others": [blue, red], "named": {"a": None, "b": blue}}
+    read |= {"brush": {"colour": red, "width": 1}, "one": red, "either": "red", "last": blue}
+    assert seen == [read, {**read, "one": "none", "either": blue, "last": red}]
+    assert [type(each["count"]) for each in seen] == [int, int]
+
+
+async def test_a_hint_that_json_has_no_place_for_is_refused_when_the_tool_is_added() -> None:
+    class Odd(enum.Enum):
+        PAIR = (1, 2)
+
+    def odd(value: Odd) -> None: ...
+
+    def raw(value: Literal[b"x"]) -> None: ...
+
+    def setup(ctrl: bb.Satellite) -> None:
+        for function in (odd, raw):
+            function.__annotations__ = {"value": Odd if function is odd else Literal[b"x"]}
+            with pytest.raises(
+                bb.BytebotError, match=r"which JSON has no place for: take .* an Enum of texts and numbers"
+            ):
+                ctrl.tool(function)
+
+    async with synced("toolsource", setup):
+        pass
 
 
 async def test_a_tools_parameters_may_have_any_name() -> None:
