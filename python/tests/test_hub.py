@@ -108,6 +108,34 @@ async def test_what_an_app_asks_again_under_one_id_runs_once() -> None:
         assert caught.value.code == "conflict"
 
 
+async def test_an_app_lists_renames_forks_and_deletes_its_conversations_and_makes_tokens() -> None:
+    """CVS-1 to CVS-5, TOK-1."""
+    async with bb.ByteBot() as hub:
+        ended = asyncio.ensure_future(anext(hub.events("u", types=["infer_chunk"])))
+        await asyncio.sleep(0)
+        await hub.send("u/a", "hello", principal="kim")
+        end = await asyncio.wait_for(ended, 20)
+        await hub.rename("u/a", "The first", principal="kim")
+        await hub.fork("u/a", end.seq, "u/b")
+        listed = await hub.conversations("u", limit=5)
+        assert [(each["scope"], each["title"]) for each in listed.conversations] == [
+            ("u/b", "hello"),
+            ("u/a", "The first"),
+        ]
+        assert listed.more is False
+        await hub.delete("u/a", principal="kim")
+        for gone in (hub.delete("u/a"), hub.rename("u/a", "x"), hub.revoke_token("t_0123456789abcdef")):
+            with pytest.raises(bb.BytebotError) as caught:
+                await gone
+            assert caught.value.code == "not_found"
+        assert [each["scope"] for each in (await hub.conversations()).conversations] == ["u/b"]
+        made = await hub.mint_token({"name": "phone", "scopes": ["u"], "principal": "kim"}, expires_ms=60_000)
+        assert len(made.token) > 20
+        assert [each["grant"]["principal"] for each in await hub.tokens()] == ["kim"]
+        await hub.revoke_token(made.token_id)
+        assert await hub.tokens() == []
+
+
 async def test_an_app_that_cannot_start_says_why_and_leaves_nothing(app: Path) -> None:
     hub = bb.ByteBot(base=app)
     hub.attach("./nothing")

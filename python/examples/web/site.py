@@ -1,6 +1,6 @@
 """The seed's web UI satellite on Starlette: each browser tab sees its own scope, and no other.
 
-    pip install bytebot starlette uvicorn
+    pip install -e python starlette uvicorn   # in the checkout's folder, after `npm ci`
     python site.py        # the satellite: pages at http://127.0.0.1:8080, the wire at 8081
     python app.py         # the app, which holds the Hub
 

@@ -11,8 +11,8 @@ const help = `usage: bytebot hub --stdio [options]
 
 Runs a Hub for the program that starts it, in any language, which owns it: its events come on stdin, one line of JSON
 each, and answers, and copies of all that happens, go to stdout. The first is {"event_type":"bb_sync","kind":"ui",
-"owner":true}; then bb_attach, bb_detach, bb_policy, bb_components, user_event, interrupt, bb_tool_call_request and
-bb_blob. Ends when stdin does.
+"owner":true}; then bb_attach, bb_detach, bb_policy, bb_components, bb_token, bb_conversations, bb_rename, bb_fork,
+bb_delete, user_event, interrupt, bb_tool_call_request and bb_blob. Ends when stdin does.
 
   --stdio        the owner's link
   --base DIR     the folder that relative references start from (default: the working folder)

@@ -19,6 +19,7 @@ from ..transfers import Blob, BlobReading, BlobSource
 from .child import HubChild
 from .inprocess import InProcess
 from .program import command
+from .requests import Requests, given
 from .watcher import Watcher
 
 #: A URL, a path relative to `base`, a package; `{"ref": …, "opts": {…}}`, with `name`, `env`, `scopes`, `token`; or a
@@ -29,7 +30,7 @@ Component = str | Main | Mapping[str, Any]
 _READY_S = 40.0
 
 
-class ByteBot:
+class ByteBot(Requests):
     """An app: a Hub and its satellites. `async with ByteBot(…) as hub:` starts it, and ends it with all it started.
 
     `file`: the durable log; without it the log is in memory. `base`: the folder relative references start from.
@@ -65,12 +66,16 @@ class ByteBot:
         primary: bool | None = None,
         controller: bool | None = None,
         content: bool = False,
+        principal: str | None = None,
+        vouches: bool | None = None,
     ) -> asyncio.Task[str] | None:
         """Attaches a component: at `start()`, or at once where the app runs; the task returned then gives its id.
 
-        `content`: a telemetry that is shown what is said, too.
+        `content`: a telemetry that is shown what is said, too. `principal`: who its person is. `vouches`: it serves
+        several people, and says who they are; default: a ui.
         """
-        return self._attach(_to_attach(component, primary=primary, controller=controller, content=content or None))
+        roles = {"primary": primary, "controller": controller, "content": content or None}
+        return self._attach(_to_attach(component, **roles, principal=principal, vouches=vouches))
 
     def attach_infer(self, component: Component, *, primary: bool | None = None) -> asyncio.Task[str] | None:
         """Attaches an infer; one may be primary, the others are named by the context."""
@@ -98,18 +103,6 @@ class ByteBot:
             await self.stop("it could not start")
             raise
 
-    async def detach(self, component_id: str) -> None:
-        """Raises BytebotError `not_found`."""
-        await self._asked({"event_type": "bb_detach", "component_id": component_id})
-
-    async def components(self) -> list[dict[str, Any]]:
-        answer = await self._asked({"event_type": "bb_components"})
-        return [each for each in answer["components"] if each["component_id"] != "app"]
-
-    async def set_policy(self, rules: Sequence[Mapping[str, Any]]) -> None:
-        """Replaces the tool policy: the last rule that matches decides."""
-        await self._asked({"event_type": "bb_policy", "rules": list(rules)})
-
     async def send(
         self,
         scope: str | None,
@@ -125,7 +118,7 @@ class ByteBot:
         """
         said: dict[str, Any] = {"text": content} if isinstance(content, str) else {"content": list(content)}
         event = {"event_type": "user_event", "type": "message", "id": id or new_id("a"), "scope": resolve_scope(scope)}
-        return await self._asked({**event, **said, **_given(mode=mode, principal=principal)})
+        return await self._asked({**event, **said, **given(mode=mode, principal=principal)})
 
     async def interrupt(
         self,
@@ -137,7 +130,7 @@ class ByteBot:
     ) -> Event:
         """Stops what runs in the scope and below. The same `id` again stops nothing that began since."""
         event = {"event_type": "interrupt", "id": id or new_id("a"), "scope": resolve_scope(scope), "reason": reason}
-        return await self._asked({**event, **_given(principal=principal)})
+        return await self._asked({**event, **given(principal=principal)})
 
     async def call_tool(
         self,
@@ -153,7 +146,7 @@ class ByteBot:
         The same `id` again runs nothing twice, and gets the same result, after a restart too.
         """
         call = {"event_type": "bb_tool_call_request", "scope": resolve_scope(scope), "name": name, "input": dict(input)}
-        return await self._running().request({**call, **_given(id=id, principal=principal)}, timeout=None)
+        return await self._running().request({**call, **given(id=id, principal=principal)}, timeout=None)
 
     async def put_blob(
         self,
@@ -296,10 +289,6 @@ class ByteBot:
                 report(f"the Hub: {error.message}")
 
 
-def _given(**fields: Any) -> dict[str, Any]:
-    return {key: value for key, value in fields.items() if value is not None}
-
-
 def _to_attach(component: Component, **granted: Any) -> dict[str, Any]:
     if isinstance(component, str):
         described: dict[str, Any] = {"ref": component}
@@ -310,4 +299,4 @@ def _to_attach(component: Component, **granted: Any) -> dict[str, Any]:
             "invalid_params", 'a component is a reference, {"ref": …, "opts": {…}}, or a main of this program'
         )
     fields = {**granted, **described}
-    return {"event_type": "bb_attach", **_given(**fields)}
+    return {"event_type": "bb_attach", **given(**fields)}
