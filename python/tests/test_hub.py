@@ -136,6 +136,28 @@ async def test_an_app_lists_renames_forks_and_deletes_its_conversations_and_make
         assert await hub.tokens() == []
 
 
+async def test_an_apps_options_are_its_hubs_and_a_wrong_one_is_named() -> None:
+    """QTA-6."""
+
+    async def infer() -> None:
+        ctrl = await bb.sync(kind="infer")
+        ctrl.on_infer(lambda request, reply: reply.text("hi") or "end_turn")
+        await ctrl.start()
+
+    hub = bb.ByteBot(budgets={"u_*": {"turns": 1, "per": "day"}}, quotas={"calls": 2}, recovery="end")
+    hub.attach_infer(infer, primary=True)
+    ends: list[str] = []
+    async with hub:
+        for scope in ("u_1", "u_1", "u_2"):
+            ended = asyncio.ensure_future(_end(hub, scope))
+            await asyncio.sleep(0)
+            await hub.send(scope, "hi")
+            ends.append(await asyncio.wait_for(ended, 20))
+    assert ends == ["end_turn", "budget_exceeded", "end_turn"]
+    with pytest.raises(bb.BytebotError, match=r'"quotas": unknown key "call": did you mean "calls"'):
+        await bb.ByteBot(quotas={"call": 1}).start()
+
+
 async def test_an_app_that_cannot_start_says_why_and_leaves_nothing(app: Path) -> None:
     hub = bb.ByteBot(base=app)
     hub.attach("./nothing")
@@ -164,6 +186,14 @@ async def test_a_hub_whose_process_ends_is_told_to_everybody_who_waits(app: Path
             assert error.code in ("unavailable", "not_found")
         with pytest.raises(bb.BytebotError, match="the Hub's process ended with exit code -9"):
             await hub.components()
+
+
+async def _end(hub: bb.ByteBot, scope: str) -> str:
+    """How the next turn ends."""
+    async for event in hub.events(scope, types=["infer_chunk"]):
+        if event.kind == "loop_done":
+            return str(event.get("error", {}).get("code", event.stop_reason))
+    return "never"
 
 
 async def _all(hub: bb.ByteBot) -> list[bb.Event]:

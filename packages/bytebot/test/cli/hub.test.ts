@@ -6,7 +6,7 @@ import { createInterface } from "node:readline";
 import { test, type TestContext } from "node:test";
 import type { Event } from "../../src/wire/index.ts";
 import { appOf } from "./apps.ts";
-import { folder, leftOf } from "./cli.ts";
+import { Cli, folder, leftOf } from "./cli.ts";
 
 const timeout = 60_000;
 const MAIN = join(import.meta.dirname, "../../dist/cli/main.js");
@@ -154,6 +154,20 @@ test("an owner lists, renames, forks and deletes conversations, and makes tokens
   assert.equal((await ask("bb_token", { action: "revoke", token_id }))["success"], false);
   owner.end();
   assert.deepEqual(await owner.done, [0, null]);
+});
+
+test("the options of a Hub that a program owns are checked before it starts (OWN-1)", { timeout }, async (t) => {
+  const cwd = await folder(t);
+  for (const [options, wrong] of [
+    [`{"recovery":"wait"}`, `"recovery": "resume" or "end" is needed`],
+    [`{"retention":{"event":1}}`, `did you mean "events"?`],
+    [`{"budgets":{"u_*":{"turns":-1}}}`, `"budgets.u_*.turns": a number from 0 on is needed`],
+    [`{"limits":{}}`, `unknown key "limits"`],
+    [`recovery`, "--options takes JSON"],
+  ] as const) {
+    const { code, err } = await new Cli(t, ["hub", "--stdio", "--options", options], { cwd }).done;
+    assert.deepEqual([code === 0, err.includes(wrong)], [false, true], err);
+  }
 });
 
 test("a Hub that a program owns takes nobody else, and nothing before bb_sync (OWN-1)", { timeout }, async (t) => {

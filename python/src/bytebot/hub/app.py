@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import json
 import os
 from collections.abc import AsyncIterator, Mapping, Sequence
 from typing import Any
@@ -34,6 +35,10 @@ class ByteBot(Requests):
     """An app: a Hub and its satellites. `async with ByteBot(…) as hub:` starts it, and ends it with all it started.
 
     `file`: the durable log; without it the log is in memory. `base`: the folder relative references start from.
+    `input`: what becomes of input while a turn runs, as `[{"scope": "*", "mode": "steer"}]`. `retention`: how much each
+    conversation's log keeps, as `{"events": 5000}`. `recovery`: whether turns that were cut off go on ("resume", the
+    default) or "end". `budgets`: what tenants may use up, by patterns, as `{"u_*": {"tokens": 100000, "per": "day"}}`;
+    `prices`: of a million tokens, by patterns of models. `quotas`: what one tenant may have at once.
     """
 
     def __init__(
@@ -44,10 +49,19 @@ class ByteBot(Requests):
         base: str | os.PathLike[str] | None = None,
         file: str | os.PathLike[str] | None = None,
         policy: Sequence[Mapping[str, Any]] | None = None,
+        input: Sequence[Mapping[str, Any]] | None = None,
+        retention: Mapping[str, Any] | None = None,
+        recovery: str | None = None,
+        budgets: Mapping[str, Mapping[str, Any]] | None = None,
+        prices: Mapping[str, Mapping[str, Any]] | None = None,
+        quotas: Mapping[str, int] | None = None,
     ) -> None:
         self._base = base
         self._file = file
         self._policy = policy
+        self._options = given(
+            input=input, retention=retention, recovery=recovery, budgets=budgets, prices=prices, quotas=quotas
+        )
         self._waiting: list[dict[str, Any]] = []
         self._connection: Connection | None = None
         self._child: HubChild | None = None
@@ -216,6 +230,8 @@ class ByteBot(Requests):
             program += ["--base", os.fspath(self._base)]
         if self._file is not None:
             program += ["--db", os.fspath(self._file)]
+        if self._options:
+            program += ["--options", json.dumps(self._options)]
         process = await HubChild.start(program, None)
 
         def connect(receiver: Receiver) -> Link:
