@@ -86,6 +86,7 @@ OWN = {
     "{} answered with more than {} bytes",
     "{} is a {}, which JSON has no place for: take str, int, float, bool, None, list, dict with text keys, a Literal "
     "or an Enum of texts and numbers, a TypedDict or a union of them, or pass input_schema",
+    "{} is no token: {}; {}",
     "{}: {} has no name for the model: take it by name",
 }
 #: Said in parts here, or there: the parts are the same.
