@@ -78,6 +78,86 @@ async def test_a_python_app_runs_turns_interrupts_and_attaches_more_later_and_it
     assert await verify.wait() == 0
 
 
+async def test_what_an_app_asks_again_under_one_id_runs_once() -> None:
+    runs = 0
+
+    async def counter() -> None:
+        ctrl = await bb.sync(kind="toolsource")
+
+        @ctrl.tool
+        async def count() -> int:
+            nonlocal runs
+            runs += 1
+            return runs
+
+        await ctrl.start()
+
+    hub = bb.ByteBot()
+    hub.attach(counter)
+    async with hub:
+        ids = ["k_1", "k_1", None, None]
+        results = [await hub.call_tool("u_1", "count", {}, id=each, principal="kim") for each in ids]
+        assert [result.content[0]["text"] for result in results] == ["1", "1", "2", "3"]
+        with pytest.raises(bb.BytebotError) as caught:
+            await hub.call_tool("u_1", "count", {"more": 1}, id="k_1", principal="kim")
+        assert caught.value.code == "conflict"
+        stopped = [await hub.interrupt("u_1", id="s_1", principal="kim") for _ in range(2)]
+        assert stopped[0].get("seq") == stopped[1].get("seq")
+        with pytest.raises(bb.BytebotError) as caught:
+            await hub.interrupt("u_1", id="s_1", principal="lou")
+        assert caught.value.code == "conflict"
+
+
+async def test_an_app_lists_renames_forks_and_deletes_its_conversations_and_makes_tokens() -> None:
+    """CVS-1 to CVS-5, TOK-1."""
+    async with bb.ByteBot() as hub:
+        ended = asyncio.ensure_future(anext(hub.events("u", types=["infer_chunk"])))
+        await asyncio.sleep(0)
+        await hub.send("u/a", "hello", principal="kim")
+        end = await asyncio.wait_for(ended, 20)
+        await hub.rename("u/a", "The first", principal="kim")
+        await hub.fork("u/a", end.seq, "u/b")
+        listed = await hub.conversations("u", limit=5)
+        assert [(each["scope"], each["title"]) for each in listed.conversations] == [
+            ("u/b", "hello"),
+            ("u/a", "The first"),
+        ]
+        assert listed.more is False
+        await hub.delete("u/a", principal="kim")
+        for gone in (hub.delete("u/a"), hub.rename("u/a", "x"), hub.revoke_token("t_0123456789abcdef")):
+            with pytest.raises(bb.BytebotError) as caught:
+                await gone
+            assert caught.value.code == "not_found"
+        assert [each["scope"] for each in (await hub.conversations()).conversations] == ["u/b"]
+        made = await hub.mint_token({"name": "phone", "scopes": ["u"], "principal": "kim"}, expires_ms=60_000)
+        assert len(made.token) > 20
+        assert [each["grant"]["principal"] for each in await hub.tokens()] == ["kim"]
+        await hub.revoke_token(made.token_id)
+        assert await hub.tokens() == []
+
+
+async def test_an_apps_options_are_its_hubs_and_a_wrong_one_is_named() -> None:
+    """QTA-6."""
+
+    async def infer() -> None:
+        ctrl = await bb.sync(kind="infer")
+        ctrl.on_infer(lambda request, reply: reply.text("hi") or "end_turn")
+        await ctrl.start()
+
+    hub = bb.ByteBot(budgets={"u_*": {"turns": 1, "per": "day"}}, quotas={"calls": 2}, recovery="end")
+    hub.attach_infer(infer, primary=True)
+    ends: list[str] = []
+    async with hub:
+        for scope in ("u_1", "u_1", "u_2"):
+            ended = asyncio.ensure_future(_end(hub, scope))
+            await asyncio.sleep(0)
+            await hub.send(scope, "hi")
+            ends.append(await asyncio.wait_for(ended, 20))
+    assert ends == ["end_turn", "budget_exceeded", "end_turn"]
+    with pytest.raises(bb.BytebotError, match=r'"quotas": unknown key "call": did you mean "calls"'):
+        await bb.ByteBot(quotas={"call": 1}).start()
+
+
 async def test_an_app_that_cannot_start_says_why_and_leaves_nothing(app: Path) -> None:
     hub = bb.ByteBot(base=app)
     hub.attach("./nothing")
@@ -106,6 +186,14 @@ async def test_a_hub_whose_process_ends_is_told_to_everybody_who_waits(app: Path
             assert error.code in ("unavailable", "not_found")
         with pytest.raises(bb.BytebotError, match="the Hub's process ended with exit code -9"):
             await hub.components()
+
+
+async def _end(hub: bb.ByteBot, scope: str) -> str:
+    """How the next turn ends."""
+    async for event in hub.events(scope, types=["infer_chunk"]):
+        if event.kind == "loop_done":
+            return str(event.get("error", {}).get("code", event.stop_reason))
+    return "never"
 
 
 async def _all(hub: bb.ByteBot) -> list[bb.Event]:

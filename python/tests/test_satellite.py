@@ -284,6 +284,32 @@ async def test_a_sync_handler_gets_the_events_of_a_scope_one_after_the_other_in_
     assert threading.get_ident() not in threads
 
 
+async def test_a_sync_handler_of_any_kind_waits_for_what_is_async_with_bb_wait() -> None:
+    done: asyncio.Future[list[str]] = asyncio.get_running_loop().create_future()
+    fates: list[str] = []
+
+    def setup(ctrl: bb.Satellite) -> None:
+        @ctrl.on("scope_state")
+        def in_thread(event: bb.Event) -> None:
+            fates.append(bb.wait(ctrl.send_user_event(None, "hi")).fate)
+
+        @ctrl.on("vendor.example/mark")
+        def of_no_scope(event: bb.Event) -> None:
+            fates.append(bb.wait(ctrl.send_user_event("u_3", "hi")).fate)
+            done.get_loop().call_soon_threadsafe(done.set_result, fates)
+
+    async with synced("ui", setup) as (peer, _, _):
+        states = [{"event_type": "scope_state", "scope": scope, "state": "idle"} for scope in ("u_1", "u_1", "u_2")]
+        for event in (*states, MARK):
+            peer.send(event)
+            said = await peer.next("user_event")
+            assert said.scope == event.get("scope", "u_3")
+            peer.send({"event_type": "bb_ack", "in_reply_to": said.id, "fate": "started"})
+        assert await asyncio.wait_for(done, 10) == ["started"] * 4
+    with pytest.raises(RuntimeError, match="elsewhere use await"):
+        bb.wait(asyncio.sleep(0))
+
+
 async def test_an_error_of_the_hubs_that_answers_nothing_is_reported_or_goes_to_its_handler(
     capsys: pytest.CaptureFixture[str],
 ) -> None:

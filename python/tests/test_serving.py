@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import enum
 import threading
 import time
-from typing import Any, Literal
+from typing import Annotated, Any, Literal, TypedDict
 
 import pytest
 from peer import Peer, synced
@@ -99,6 +100,93 @@ async def test_a_tool_asks_the_person_shows_progress_and_runs_in_the_scope_of_it
         peer.send({**answer, "value": "yes"})
         assert (await peer.next("bb_tool_call_result")).content == [{"type": "text", "text": "yes"}]
     assert scopes == ["u_1"]
+
+
+class Colour(enum.Enum):
+    RED = "red"
+    BLUE = 2
+
+
+class Brush(TypedDict):
+    colour: Colour
+    width: int
+
+
+async def test_a_tool_is_given_what_its_hints_say() -> None:
+    seen: list[dict[str, Any]] = []
+
+    def setup(ctrl: bb.Satellite) -> None:
+        @ctrl.tool
+        def paint(
+            colour: Annotated[Colour, "of the wall"],
+            count: int,
+            others: list[Colour],
+            named: dict[str, Colour | None],
+            brush: Brush,
+            one: Literal[Colour.RED, "none"],
+            either: str | Colour,
+            last: Colour = Colour.BLUE,
+        ) -> None:
+            told = {"colour": colour, "count": count, "others": others, "named": named}
+            seen.append({**told, "brush": brush, "one": one, "either": either, "last": last})
+
+    async with synced("toolsource", setup) as (peer, _, _):
+        (tool,) = (await registered(peer)).tools
+        properties = tool["input_schema"]["properties"]
+        assert properties["one"] == {"enum": ["red", "none"]}
+        assert properties["last"] == {"enum": ["red", 2], "default": 2}
+        given: dict[str, Any] = {"colour": "red", "count": 3.0, "others": [2, "red"], "named": {"a": None, "b": 2}}
+        given |= {"brush": {"colour": "red", "width": 1.0}, "one": "red", "either": "red"}
+        peer.send(call_request("paint", "c_1", **given))
+        assert (await peer.next("bb_tool_call_result")).status == "ok"
+        peer.send(call_request("paint", "c_2", **{**given, "one": "none", "either": 2, "last": "red"}))
+        assert (await peer.next("bb_tool_call_result")).status == "ok"
+        peer.send(call_request("paint", "c_3", **{**given, "colour": "RED"}))
+        assert "input.colour has to be one of ['red', 2]" in (await peer.next("bb_tool_call_result")).error["message"]
+    red, blue = Colour.RED, Colour.BLUE
+    read = {"colour": red, "count": 3, "others": [blue, red], "named": {"a": None, "b": blue}}
+    read |= {"brush": {"colour": red, "width": 1}, "one": red, "either": "red", "last": blue}
+    assert seen == [read, {**read, "one": "none", "either": blue, "last": red}]
+    assert [type(each["count"]) for each in seen] == [int, int]
+
+
+async def test_a_hint_that_json_has_no_place_for_is_refused_when_the_tool_is_added() -> None:
+    class Odd(enum.Enum):
+        PAIR = (1, 2)
+
+    def odd(value: Odd) -> None: ...
+
+    def raw(value: Literal[b"x"]) -> None: ...
+
+    def setup(ctrl: bb.Satellite) -> None:
+        for function in (odd, raw):
+            function.__annotations__ = {"value": Odd if function is odd else Literal[b"x"]}
+            with pytest.raises(
+                bb.BytebotError, match=r"which JSON has no place for: take .* an Enum of texts and numbers"
+            ):
+                ctrl.tool(function)
+
+    async with synced("toolsource", setup):
+        pass
+
+
+async def test_a_tools_parameters_may_have_any_name() -> None:
+    def setup(ctrl: bb.Satellite) -> None:
+        @ctrl.tool
+        def in_thread(handler: str, context: str, args: str, named: str, self: str) -> str:
+            return handler + context + args + named + self
+
+        @ctrl.tool
+        async def on_loop(handler: str, context: str, args: str, named: str, self: str) -> str:
+            return handler + context + args + named + self
+
+    async with synced("toolsource", setup) as (peer, _, _):
+        await registered(peer)
+        for name in ("in_thread", "on_loop"):
+            request = call_request("", "c_1")
+            given = {"handler": "a", "context": "b", "args": "c", "named": "d", "self": "e"}
+            peer.send({**request, "call_id": f"c_{name}", "name": name, "input": given})
+            assert (await peer.next("bb_tool_call_result")).content == [{"type": "text", "text": "abcde"}]
 
 
 async def test_a_cancelled_call_is_answered_as_cancelled_and_one_that_goes_on_is_given_up_its_effect_unknown() -> None:
@@ -226,12 +314,18 @@ async def test_an_infer_streams_blocks_and_ends_with_its_result() -> None:
         def infer(request: bb.Event, reply: bb.InferReply) -> dict[str, Any]:
             reply.thinking("hm")
             reply.signature("sig==")
+            # A thought after it is a block of its own.
+            reply.thinking("well")
+            reply.signature("sig2==")
             reply.text("a\ud83d")
             reply.text("\ude00")
             call = reply.tool_use("write", id="toolu_1")
             call.delta('{"path":')
             call.delta('"a.txt"}')
-            reply.tool_use("broken").delta("{")
+            broken = reply.tool_use("broken")
+            broken.delta("{")
+            # What the provider wants to see again with its call comes back with it.
+            call.end({"thought_signature": "s3==", "name": "not this"})
             return {"stop_reason": "tool_use", "usage": {"input_tokens": 1}}
 
     async with synced("infer", setup) as (peer, _, _):
@@ -252,16 +346,29 @@ async def test_an_infer_streams_blocks_and_ends_with_its_result() -> None:
         (0, "block_delta", "hm"),
         (0, "block_stop", {"type": "thinking", "thinking": "hm", "signature": "sig=="}),
         (1, "block_start", None),
-        (1, "block_delta", "a"),
-        (1, "block_delta", "😀"),
-        (1, "block_stop", {"type": "text", "text": "a😀"}),
+        (1, "block_delta", "well"),
+        (1, "block_stop", {"type": "thinking", "thinking": "well", "signature": "sig2=="}),
         (2, "block_start", None),
-        (2, "block_delta", '{"path":'),
-        (2, "block_delta", '"a.txt"}'),
+        (2, "block_delta", "a"),
+        (2, "block_delta", "😀"),
+        (2, "block_stop", {"type": "text", "text": "a😀"}),
         (3, "block_start", None),
-        (3, "block_delta", "{"),
-        (2, "block_stop", {"type": "tool_use", "id": "toolu_1", "name": "write", "input": {"path": "a.txt"}}),
-        (3, "block_stop", {"type": "tool_use", "name": "broken", "input": None, "malformed": "{"}),
+        (3, "block_delta", '{"path":'),
+        (3, "block_delta", '"a.txt"}'),
+        (4, "block_start", None),
+        (4, "block_delta", "{"),
+        (
+            3,
+            "block_stop",
+            {
+                "type": "tool_use",
+                "id": "toolu_1",
+                "name": "write",
+                "thought_signature": "s3==",
+                "input": {"path": "a.txt"},
+            },
+        ),
+        (4, "block_stop", {"type": "tool_use", "name": "broken", "input": None, "malformed": "{"}),
     ]
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import html
+import importlib.util
 import json
 import os
 import re
@@ -12,11 +13,13 @@ import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import aiohttp
 import pytest
 from hubs import PROGRAM
+from starlette.requests import Request
 
 EXAMPLE = Path(__file__).parents[1] / "examples/web"
 
@@ -89,6 +92,43 @@ async def site() -> AsyncIterator[str]:
         assert app.stdout
         assert await asyncio.wait_for(app.stdout.readline(), 30) == b"ready\n"
         yield f"http://127.0.0.1:{pages}"
+
+
+@pytest.fixture
+def pages() -> ModuleType:
+    """The site's own code, in this program."""
+    spec = importlib.util.spec_from_file_location("web_example", EXAMPLE / "site.py")
+    assert spec
+    assert spec.loader
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_whose_a_scope_is_follows_from_the_cookie_and_says_nothing_of_it(pages: ModuleType) -> None:
+    def scope(cookie: str, tab: str) -> str:
+        return str(pages.scope_of(Request({"type": "http", "headers": [(b"cookie", f"user={cookie}".encode())]}), tab))
+
+    assert scope("s3cret", "one") == scope("s3cret", "one")
+    tenants = {scope(cookie, tab).split("/")[0] for cookie in ("s3cret", "other") for tab in ("one", "../two")}
+    assert len(tenants) == 2
+    # Scopes are in every event, and so in logs and reports: a secret is not.
+    assert not any("s3cret" in tenant for tenant in tenants)
+
+
+async def test_a_tab_that_does_not_read_keeps_a_bounded_number_of_events_and_then_its_stream_ends(
+    pages: ModuleType,
+) -> None:
+    stalled = pages.markup_of("u_1")
+    assert await anext(stalled) == ": open\n\n"
+    (queue,) = pages.streams["u_1"]
+    for number in range(3 * pages.MOST_WAITING):
+        pages.push("u_1", f"<p>{number}")
+    assert queue.qsize() == pages.MOST_WAITING + 1
+    assert not pages.streams.get("u_1")
+    seen = [json.loads(line.removeprefix("data: ")) async for line in stalled]
+    assert seen == [f"<p>{number}" for number in range(pages.MOST_WAITING)]
+    assert pages.streams == {}
 
 
 async def test_each_tab_sees_its_own_scope_and_no_other(site: str) -> None:

@@ -84,8 +84,9 @@ OWN = {
     'tool "{}": its input has to be an object, such as {"type": "object"}',
     "what the tool returned cannot be JSON: {}",
     "{} answered with more than {} bytes",
-    "{} is a {}, which JSON has no place for: take str, int, float, bool, None, list, dict with text keys, a Literal, "
-    "a TypedDict or a union of them, or pass input_schema",
+    "{} is a {}, which JSON has no place for: take str, int, float, bool, None, list, dict with text keys, a Literal "
+    "or an Enum of texts and numbers, a TypedDict or a union of them, or pass input_schema",
+    "{} is no token: {}; {}",
     "{}: {} has no name for the model: take it by name",
 }
 #: Said in parts here, or there: the parts are the same.

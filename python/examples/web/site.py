@@ -1,6 +1,6 @@
 """The seed's web UI satellite on Starlette: each browser tab sees its own scope, and no other.
 
-    pip install bytebot starlette uvicorn
+    pip install -e python starlette uvicorn   # in the checkout's folder, after `npm ci`
     python site.py        # the satellite: pages at http://127.0.0.1:8080, the wire at 8081
     python app.py         # the app, which holds the Hub
 
@@ -8,6 +8,7 @@ Browsers have paths of their own; what a Hub dials is on another port, and asks 
 """
 
 import asyncio
+import hashlib
 import html
 import json
 import os
@@ -36,11 +37,19 @@ streams: dict[str, set[asyncio.Queue[str | None]]] = defaultdict(set)
 
 
 def push(scope: str, markup: str) -> None:
-    for queue in streams.get(scope, ()):
+    for queue in [*streams.get(scope, ())]:
         if queue.qsize() < MOST_WAITING:
             queue.put_nowait(markup)
         else:
+            # Its last: it comes again, and sees what happens from then on.
             queue.put_nowait(None)
+            leave(scope, queue)
+
+
+def leave(scope: str, queue: asyncio.Queue[str | None]) -> None:
+    streams[scope].discard(queue)
+    if not streams[scope]:
+        del streams[scope]
 
 
 # The satellite.
@@ -89,11 +98,14 @@ def html_for(chunk: bb.Event) -> str:
 
 
 def scope_of(request: Request, tab: object) -> str:
-    """Whose it is says the cookie alone: whatever tab a browser names, it stays within its own tenant."""
+    """Whose it is says the cookie alone: whatever tab a browser names, it stays within its own tenant.
+
+    Scopes stand in every event, and so in logs: the secret that the cookie is does not.
+    """
     user = request.cookies.get("user")
     if not user or not isinstance(tab, str) or not tab:
         raise HTTPException(401, "open the page first")
-    return bb.to_scope(user, tab)
+    return bb.to_scope(hashlib.sha256(user.encode()).hexdigest(), tab)
 
 
 async def page(request: Request) -> HTMLResponse:
@@ -116,9 +128,7 @@ async def markup_of(scope: str) -> AsyncIterator[str]:
         while (markup := await queue.get()) is not None:
             yield f"data: {json.dumps(markup)}\n\n"
     finally:
-        streams[scope].discard(queue)
-        if not streams[scope]:
-            del streams[scope]
+        leave(scope, queue)
 
 
 async def said_by(request: Request) -> tuple[bb.Satellite, str, dict[str, Any]]:

@@ -36,8 +36,9 @@ class InferReply:
             self._opened("thinking").add(delta)
 
     def signature(self, value: str) -> None:
-        """Of the open thinking block, byte for byte."""
+        """Of the open thinking block, byte for byte, and its end: a thought after it is a block of its own."""
         self._opened("thinking").signature = value
+        self._close_current()
 
     def tool_use(self, name: str, input: Mapping[str, Any] | None = None, *, id: str | None = None) -> ToolUseReply:
         """Arguments at once, or as JSON text in pieces by `delta` and `end`; several calls may be open at once."""
@@ -148,12 +149,14 @@ class ToolUseReply:
         if json_text:
             self._block.add(json_text)
 
-    def end(self) -> None:
+    def end(self, more: Mapping[str, Any] | None = None) -> None:
+        """`more`: further fields of the block, which come back with it: what a provider wants to see again."""
         if not self._open:
             return
         self._open = False
         named = {} if self._id is None else {"id": self._id}
-        self._block.stop({"type": "tool_use", **named, "name": self._name, **_arguments(self._block.finish())})
+        block = {**(more or {}), "type": "tool_use", **named, "name": self._name, **_arguments(self._block.finish())}
+        self._block.stop(block)
 
 
 def _streamed(block: Mapping[str, Any]) -> tuple[str, str, str | None] | None:

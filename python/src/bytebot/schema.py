@@ -13,6 +13,7 @@ from .errors import BytebotError
 
 Schema = dict[str, Any]
 _SIMPLE: dict[Any, str] = {str: "string", int: "integer", float: "number", bool: "boolean", type(None): "null"}
+_PLAIN = str | int | float | bool | None
 _JSON: dict[str, tuple[type, ...]] = {
     "string": (str,),
     "integer": (int,),
@@ -41,8 +42,10 @@ def schema_of(function: Callable[..., Any], where: str) -> tuple[str, Schema]:
             schema = {**schema, "description": about[name]}
         if parameter.default is parameter.empty:
             required.append(name)
-        elif isinstance(parameter.default, str | int | float | bool):
-            schema = {**schema, "default": parameter.default}
+        else:
+            default = parameter.default.value if isinstance(parameter.default, enum.Enum) else parameter.default
+            if isinstance(default, str | int | float | bool):
+                schema = {**schema, "default": default}
         properties[name] = schema
     return text, {"type": "object", "properties": properties, "required": required, "additionalProperties": False}
 
@@ -58,9 +61,9 @@ def to_schema(hint: Any, where: str) -> Schema:
         return {**to_schema(inner[0], where), **({"description": texts[0]} if texts else {})}
     if origin in (Required, NotRequired):
         return to_schema(inner[0], where)
-    if origin is Literal:
-        return {"enum": list(inner)}
-    if origin in (Union, types.UnionType):
+    if origin is Literal and all(isinstance(_value(each), _PLAIN) for each in inner):
+        return {"enum": [_value(each) for each in inner]}
+    if is_union(origin):
         return {"anyOf": [to_schema(each, where) for each in inner]}
     if hint is list or origin is list:
         return {"type": "array", **({"items": to_schema(inner[0], where)} if inner else {})}
@@ -70,13 +73,22 @@ def to_schema(hint: Any, where: str) -> Schema:
         fields = typing.get_type_hints(hint, include_extras=True)
         named = {name: to_schema(each, f"{where}.{name}") for name, each in fields.items()}
         return {"type": "object", "properties": named, "required": sorted(hint.__required_keys__)}
-    if isinstance(hint, type) and issubclass(hint, enum.Enum):
-        return {"enum": [each.value for each in hint]}
+    members = list(hint) if isinstance(hint, type) and issubclass(hint, enum.Enum) else []
+    if members and all(isinstance(each.value, _PLAIN) for each in members):
+        return {"enum": [each.value for each in members]}
     raise BytebotError(
         "invalid_params",
         f"{where} is a {hint}, which JSON has no place for: take str, int, float, bool, None, list, dict with "
-        "text keys, a Literal, a TypedDict or a union of them, or pass input_schema",
+        "text keys, a Literal or an Enum of texts and numbers, a TypedDict or a union of them, or pass input_schema",
     )
+
+
+def is_union(origin: Any) -> bool:
+    return origin in (Union, types.UnionType)
+
+
+def _value(literal: Any) -> Any:
+    return literal.value if isinstance(literal, enum.Enum) else literal
 
 
 def misfit(value: object, schema: Schema, where: str = "input") -> str | None:

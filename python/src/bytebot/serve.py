@@ -31,8 +31,8 @@ def request_key(event: Mapping[str, Any]) -> str | None:
     return key if isinstance(key, str) else None
 
 
-async def call(handler: Callable[..., Any], context: Context, *args: Any, **named: Any) -> Any:
-    """An async handler here, a sync one in a thread; the latter may return a coroutine too."""
+async def call(handler: Callable[..., Any], context: Context, /, *args: Any, **named: Any) -> Any:
+    """An async handler here, a sync one in a thread; the latter may return a coroutine too. `named`: of any name."""
     if is_async(handler):
         return await handler(*args, **named)
     result = await in_thread(lambda: handler(*args, **named), context)

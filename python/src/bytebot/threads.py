@@ -66,10 +66,12 @@ class Lane:
         self._running = False
 
     def add(self, work: Callable[[], None], context: Context) -> None:
+        # Each runs in the context of its own event, not in the thread's.
+        context.run(_LOOP.set, asyncio.get_running_loop())
         self._waiting.append(lambda: context.run(work))
         if not self._running:
             self._running = True
-            in_thread(self._all, context.copy()).add_done_callback(self._ended)
+            in_thread(self._all, Context()).add_done_callback(self._ended)
 
     @property
     def behind(self) -> int:

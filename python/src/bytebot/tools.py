@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from .answers import Stop, Work
+from .arguments import Reader, readers_of
 from .connection import Connection
 from .errors import BytebotError, report
 from .schema import Schema, misfit, schema_of
@@ -53,6 +54,8 @@ class Tool:
     schema: Schema
     #: From type hints: checked here too, whoever asks.
     checked: bool
+    #: From type hints too: the parameters that are no plain JSON.
+    readers: Mapping[str, Reader]
     definition: dict[str, Any] = field(default_factory=dict)
 
     @staticmethod
@@ -65,8 +68,10 @@ class Tool:
         timeout_ms: int | None,
     ) -> Tool:
         named = name or str(getattr(run, "__name__", "tool"))
+        readers: Mapping[str, Reader] = {}
         if input_schema is None:
             text, schema = schema_of(run, f'tool "{named}"')
+            readers = readers_of(run)
         else:
             text, schema = (run.__doc__ or "").strip(), input_schema
         if schema.get("type") != "object":
@@ -76,7 +81,7 @@ class Tool:
         definition: dict[str, Any] = {"name": named, "input_schema": schema}
         more = {"description": said or None, "annotations": dict(annotations) or None, "timeout_ms": timeout_ms}
         definition |= {key: value for key, value in more.items() if value is not None}
-        return Tool(named, run, schema, input_schema is None, definition)
+        return Tool(named, run, schema, input_schema is None, readers, definition)
 
     def work(self, connection: Connection, request: Mapping[str, Any], key: str) -> Work:
         async def run(stop: Stop) -> dict[str, Any]:
@@ -84,8 +89,9 @@ class Tool:
             wrong = misfit(given, self.schema) if self.checked else None
             if wrong or not isinstance(given, dict):
                 raise BytebotError("invalid_params", f"the arguments are not valid: {wrong or 'input is no object'}")
+            read = {name: reader(given[name]) for name, reader in self.readers.items() if name in given}
             CURRENT_CALL.set(Call(key, str(request.get("scope")), stop))
-            output = await call(self.run, copy_context(), **given)
+            output = await call(self.run, copy_context(), **{**given, **read})
             content = await _fit(to_blocks(output), connection, str(request.get("scope")), stop)
             return {
                 "event_type": "bb_tool_call_result",

@@ -166,8 +166,12 @@ export class ByteBot {
   }
 
   /** Stops what runs in the scope and below. */
-  async interrupt(scope: string, reason = "the app interrupted"): Promise<Ack> {
-    return (await this.request({ event_type: "interrupt", scope, reason })) as Ack;
+  async interrupt(
+    scope: string,
+    reason = "the app interrupted",
+    options: Pick<SendOptions, "id" | "principal"> = {},
+  ): Promise<Ack> {
+    return (await this.request({ event_type: "interrupt", scope, reason, ...options })) as Ack;
   }
 
   /** The conversations of a scope, or all, the newest activity first; `before`: the `cursor` of the last one of the page before. */
@@ -203,16 +207,16 @@ export class ByteBot {
     await this.request({ event_type: "bb_policy", rules });
   }
 
-  /** Has the Hub execute a tool, under the same checks and policy as a model's call. */
+  /** Has the Hub execute a tool, under the same checks and policy as a model's call. The same `id` again runs nothing twice. */
   async callTool(
     scope: string,
     name: string,
     input: unknown,
-    options: { signal?: AbortSignal } = {},
+    { signal, ...options }: Pick<SendOptions, "id" | "principal" | "signal"> = {},
   ): Promise<ToolCallResult> {
-    const call = { event_type: "bb_tool_call_request", scope, name, input };
+    const call = { event_type: "bb_tool_call_request", scope, name, input, ...options };
     // A tool has its own deadline, and a question to a person its own: the Hub always answers.
-    return (await this.request(call, options.signal, Infinity)) as unknown as ToolCallResult;
+    return (await this.request(call, signal, Infinity)) as unknown as ToolCallResult;
   }
 
   /**
@@ -232,6 +236,11 @@ export class ByteBot {
   /** A blob of the scope. Rejects with `not_found`. */
   async getBlob(scope: string, ref: string): Promise<BlobStream> {
     return this.hub.blobs.get(this.running().id, scope, ref);
+  }
+
+  /** Asks as the wire does, for a program that owns this app. A tool call takes as long as it takes, as with `callTool`. */
+  relay(event: Event, signal: AbortSignal): Promise<Event> {
+    return this.request(event, signal, event.event_type === "bb_tool_call_request" ? Infinity : undefined);
   }
 
   /** Carries blobs for a program that owns this app, as `bb_blob` both ways. */
@@ -278,19 +287,19 @@ export class ByteBot {
   async mintToken(grant: TokenGrant, options: { expiresMs?: number } = {}): Promise<MintedToken> {
     const { expiresMs } = options;
     const expires = expiresMs === undefined ? {} : { expires_ms: expiresMs };
-    const answer = await this.answerToken({ action: "mint", grant, ...expires });
+    const answer = await this.askToken({ action: "mint", grant, ...expires });
     const { token = "", token_id = "", expires_at } = answer;
     return { token, tokenId: token_id, ...(expires_at === undefined ? {} : { expiresAt: expires_at }) };
   }
 
   /** The tokens that were made and are still good. */
   async tokens(): Promise<TokenInfo[]> {
-    return (await this.answerToken({ action: "list" })).tokens ?? [];
+    return (await this.askToken({ action: "list" })).tokens ?? [];
   }
 
   /** Takes back a token that was made, and all that was made with it; what came in with them ends. Rejects with `not_found`. */
   async revokeToken(tokenId: string): Promise<void> {
-    await this.answerToken({ action: "revoke", token_id: tokenId });
+    await this.askToken({ action: "revoke", token_id: tokenId });
   }
 
   /** Lets one browser in, under this grant: it posts the code to `/browser/session`, once, within a minute. */
@@ -319,9 +328,7 @@ export class ByteBot {
     return this.dialIns.has(id) || this.local.has(id);
   }
 
-  /** For an owner that asks as the wire does. */
-  async answerToken({ action, grant, expires_ms, token_id }: Omit<Token, "event_type" | "id">): Promise<TokenResult> {
-    const fields = { action, grant, expires_ms, token_id };
+  private async askToken(fields: Omit<Token, "event_type" | "id">): Promise<TokenResult> {
     const answer = (await this.request({ event_type: "bb_token", ...fields })) as TokenResult;
     if (!answer.success) throw BytebotError.fromWire(answer.error as WireError);
     return answer;

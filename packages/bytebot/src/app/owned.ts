@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from "node:util";
 import { as, BytebotError, validate, wide } from "../wire/index.ts";
-import type { Block, Event, EventOf, PolicyRule, Sync } from "../wire/index.ts";
+import type { Event, EventOf, Sync } from "../wire/index.ts";
 import { processLink, type Link, type Receiver } from "../transport/index.ts";
 import type { Attached } from "./attachments.ts";
 import type { ByteBot } from "./bytebot.ts";
@@ -15,6 +15,14 @@ const BLOB_BYTES = 64 * 1024 * 1024;
 
 type Answer = (hub: ByteBot, event: Event, signal: AbortSignal) => Promise<Event>;
 
+/** What carries the owner's own `id` on: sent again with it, nothing happens twice (rules ENV-3 and REC-3). */
+const once: Answer = (hub, event, signal) => hub.relay(event, signal);
+/** Of others the `id` says only which answer is whose. */
+const asked: Answer = (hub, event, signal) => {
+  const { id: _, ...rest } = event;
+  return hub.relay({ ...rest, event_type: event.event_type }, signal);
+};
+
 /** What an owner may ask of the app it started, and what that does. */
 const answers: Record<string, Answer> = {
   bb_attach: async (hub, event) => {
@@ -25,36 +33,20 @@ const answers: Record<string, Answer> = {
     await hub.detach(as("bb_detach", event).component_id);
     return { event_type: "bb_detach_result", success: true };
   },
-  bb_policy: async (hub, event) => {
-    await hub.setPolicy(event["rules"] as PolicyRule[]);
-    return { event_type: "bb_policy_result", success: true };
-  },
+  bb_policy: asked,
   bb_components: async (hub) => ({
     event_type: "bb_components_result",
     success: true,
     components: await hub.components(),
   }),
-  bb_token: async (hub, event) => ({ ...(await hub.answerToken(as("bb_token", event))) }),
-  bb_tool_call_request: async (hub, event, signal) => {
-    const { scope, name, input } = as("bb_tool_call_request", event);
-    return { ...(await hub.callTool(scope, name, input, { signal })) };
-  },
-  user_event: async (hub, event, signal) => {
-    const { scope, text = "", content, id, mode, principal } = as("user_event", event);
-    const said = content !== undefined && content.length > 0 ? (content as Block[]) : text;
-    return {
-      ...(await hub.send(scope, said, {
-        signal,
-        ...(id ? { id } : {}),
-        ...(mode ? { mode } : {}),
-        ...(principal ? { principal } : {}),
-      })),
-    };
-  },
-  interrupt: async (hub, event) => {
-    const { scope, reason } = as("interrupt", event);
-    return { ...(await hub.interrupt(scope, reason)) };
-  },
+  bb_token: asked,
+  bb_conversations: asked,
+  bb_rename: asked,
+  bb_fork: asked,
+  bb_delete: asked,
+  bb_tool_call_request: once,
+  user_event: once,
+  interrupt: once,
 };
 
 /**

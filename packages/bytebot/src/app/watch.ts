@@ -1,8 +1,6 @@
 import type { Hub } from "../hub/index.ts";
 import { BytebotError, encloses, type Event } from "../wire/index.ts";
-
-/** What a reader of `events()` that does not read may leave waiting. */
-const MAX_WAITING = 10_000;
+import { Backlog, MAX_WAITING } from "./backlog.ts";
 
 export interface EventsOptions {
   signal?: AbortSignal;
@@ -11,7 +9,8 @@ export interface EventsOptions {
 
 /**
  * The events of a scope and all below it ("*": of every scope, and the connections' own), once each, as stamped, from now
- * on. Ends with the signal or the Hub; a reader that falls 10,000 events behind gets `overloaded`.
+ * on. Ends with the signal or the Hub. A reader that is more than 1,000 events behind gets deltas that follow each other in
+ * one block as one (rule CHK-7); one that is 10,000 behind all the same gets `overloaded`.
  */
 export function watch(
   hub: Hub,
@@ -19,7 +18,7 @@ export function watch(
   closed: AbortSignal,
   options: EventsOptions,
 ): AsyncIterableIterator<Event> {
-  const queue: Event[] = [];
+  const queue = new Backlog();
   const types = options.types && new Set(options.types);
   let waiting: PromiseWithResolvers<IteratorResult<Event>> | undefined;
   let failure: BytebotError | undefined;
@@ -39,12 +38,12 @@ export function watch(
     if (waiting) {
       waiting.resolve({ value: event, done: false });
       waiting = undefined;
-    } else if (queue.push(event) > MAX_WAITING) {
+    } else if (!queue.push(event)) {
       failure = new BytebotError(
         "overloaded",
         `events("${scope}") fell ${MAX_WAITING} events behind: read faster, or narrow it by scope and types`,
       );
-      queue.length = 0;
+      queue.clear();
       end();
     }
   });

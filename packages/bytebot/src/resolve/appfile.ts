@@ -174,7 +174,7 @@ function asComponent(component: string | AppComponent): AppComponent {
 }
 
 /** An object of these keys alone: a key misspelt here would be a setting that silently does nothing. */
-function known<Shape extends z.ZodRawShape>(shape: Shape) {
+export function known<Shape extends z.ZodRawShape>(shape: Shape) {
   const keys = Object.keys(shape);
   return z.strictObject(shape, {
     error: (issue) => {

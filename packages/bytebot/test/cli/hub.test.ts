@@ -6,7 +6,7 @@ import { createInterface } from "node:readline";
 import { test, type TestContext } from "node:test";
 import type { Event } from "../../src/wire/index.ts";
 import { appOf } from "./apps.ts";
-import { folder, leftOf } from "./cli.ts";
+import { Cli, folder, leftOf } from "./cli.ts";
 
 const timeout = 60_000;
 const MAIN = join(import.meta.dirname, "../../dist/cli/main.js");
@@ -15,11 +15,13 @@ const SYNC = { event_type: "bb_sync", kind: "ui", owner: true };
 /** A program that owns its Hub: lines of JSON, by hand. */
 class OwnerProgram {
   readonly done: Promise<unknown[]>;
+  readonly seen: Event[] = [];
   private readonly child;
   private readonly lines;
 
-  constructor(t: TestContext, cwd: string) {
-    this.child = spawn(process.execPath, [MAIN, "hub", "--stdio"], { cwd, env: { ...process.env, TMPDIR: cwd } });
+  constructor(t: TestContext, cwd: string, ...options: string[]) {
+    const env = { ...process.env, TMPDIR: cwd };
+    this.child = spawn(process.execPath, [MAIN, "hub", "--stdio", ...options], { cwd, env });
     this.child.stderr.resume();
     this.done = once(this.child, "close");
     this.lines = createInterface({ input: this.child.stdout })[Symbol.asyncIterator]();
@@ -34,12 +36,18 @@ class OwnerProgram {
     this.child.stdin.end();
   }
 
+  async take(): Promise<Event> {
+    const { value, done } = await this.lines.next();
+    assert.ok(done !== true, "the Hub ended");
+    const event = JSON.parse(value as string) as Event;
+    this.seen.push(event);
+    return event;
+  }
+
   /** The next event of this type; `observed`: a copy of what happens. */
   async next(type: string, observed?: true): Promise<Event> {
     for (;;) {
-      const { value, done } = await this.lines.next();
-      assert.ok(done !== true, `the Hub ended before ${type}`);
-      const event = JSON.parse(value as string) as Event;
+      const event = await this.take();
       if (event.event_type === type && event["observed"] === observed) return event;
     }
   }
@@ -77,6 +85,90 @@ test(
     assert.deepEqual(leftOf(cwd), []);
   },
 );
+
+test(
+  "what an owner sends again under its id runs once, after a restart too, and whose it is stands in the log (ENV-3, REC-3, PRN-3)",
+  { timeout },
+  async (t) => {
+    const cwd = await folder(t, appOf("tools"));
+    const input = { path: "a.txt", content: "hello" };
+    const call = { event_type: "bb_tool_call_request", id: "call-1", scope: "u_1", name: "create-user-file", input };
+    const calls = new Set<unknown>();
+    const ran: unknown[] = [];
+    for (const time of ["first", "restarted"]) {
+      const owner = new OwnerProgram(t, cwd, "--db", "app.db");
+      owner.send({ ...SYNC, types: ["bb_tool_call_request"] });
+      await owner.next("bb_sync_ack");
+      owner.send({ event_type: "bb_attach", id: "a_1", ref: "./tools", kind: "toolsource" });
+      await owner.next("bb_attach_result");
+      for (let again = 0; again < 2; again++) {
+        owner.send({ ...call, principal: "kim" });
+        const result = await owner.next("bb_tool_call_result");
+        assert.deepEqual([result["in_reply_to"], result["success"]], ["call-1", true]);
+        calls.add(result["call_id"]);
+      }
+      if (time === "first") {
+        owner.send({ ...call, principal: "kim", input: { ...input, content: "other" } });
+        assert.equal((await owner.next("bb_error"))["code"], "conflict");
+      }
+      owner.send({ ...call, id: `end-${time}`, principal: "lou" });
+      const { call_id: end } = await owner.next("bb_tool_call_result");
+      const isCopy = ({ call_id, observed }: Event): boolean => observed === true && call_id === end;
+      while (!owner.seen.some(isCopy)) await owner.take();
+      for (const { observed, call_id, principal } of owner.seen)
+        if (observed) ran.push([calls.has(call_id), principal]);
+      owner.end();
+      assert.deepEqual(await owner.done, [0, null]);
+    }
+    assert.equal(calls.size, 1);
+    assert.deepEqual(ran, [
+      [true, "kim"],
+      [false, "lou"],
+      [false, "lou"],
+    ]);
+  },
+);
+
+test("an owner lists, renames, forks and deletes conversations, and makes tokens (OWN-2)", { timeout }, async (t) => {
+  const owner = new OwnerProgram(t, await folder(t));
+  owner.send({ ...SYNC, types: ["infer_chunk"] });
+  await owner.next("bb_sync_ack");
+  const ask = async (type: string, fields: object): Promise<Event> => {
+    owner.send({ event_type: type, id: "o_1", ...fields });
+    return owner.next(`${type}_result`);
+  };
+  owner.send({ event_type: "user_event", id: "m_1", type: "message", scope: "u/a", text: "hello" });
+  const { seq: at } = await owner.next("infer_chunk", true);
+  assert.equal((await ask("bb_rename", { scope: "u/a", title: "The first" }))["success"], true);
+  assert.equal((await ask("bb_fork", { scope: "u/a", at, to: "u/b" }))["to"], "u/b");
+  assert.equal((await ask("bb_delete", { scope: "u/a", principal: "kim" }))["success"], true);
+  const { conversations, in_reply_to } = await ask("bb_conversations", { scope: "u" });
+  assert.deepEqual([(conversations as { scope: string }[]).map(({ scope }) => scope), in_reply_to], [["u/b"], "o_1"]);
+  owner.send({ event_type: "bb_rename", id: "o_2", scope: "u/a", title: "Gone" });
+  const refused = await owner.next("bb_error");
+  assert.deepEqual([refused["code"], refused["in_reply_to"]], ["not_found", "o_2"]);
+  const { token, token_id } = await ask("bb_token", { action: "mint", grant: { name: "phone" } });
+  assert.equal(typeof token, "string");
+  assert.equal((await ask("bb_token", { action: "revoke", token_id }))["success"], true);
+  assert.deepEqual((await ask("bb_token", { action: "list" }))["tokens"], []);
+  assert.equal((await ask("bb_token", { action: "revoke", token_id }))["success"], false);
+  owner.end();
+  assert.deepEqual(await owner.done, [0, null]);
+});
+
+test("the options of a Hub that a program owns are checked before it starts (OWN-1)", { timeout }, async (t) => {
+  const cwd = await folder(t);
+  for (const [options, wrong] of [
+    [`{"recovery":"wait"}`, `"recovery": "resume" or "end" is needed`],
+    [`{"retention":{"event":1}}`, `did you mean "events"?`],
+    [`{"budgets":{"u_*":{"turns":-1}}}`, `"budgets.u_*.turns": a number from 0 on is needed`],
+    [`{"limits":{}}`, `unknown key "limits"`],
+    [`recovery`, "--options takes JSON"],
+  ] as const) {
+    const { code, err } = await new Cli(t, ["hub", "--stdio", "--options", options], { cwd }).done;
+    assert.deepEqual([code === 0, err.includes(wrong)], [false, true], err);
+  }
+});
 
 test("a Hub that a program owns takes nobody else, and nothing before bb_sync (OWN-1)", { timeout }, async (t) => {
   const owner = new OwnerProgram(t, await folder(t));

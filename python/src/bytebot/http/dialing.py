@@ -17,6 +17,7 @@ from ..errors import BytebotError, report
 from ..link import HIGH_WATER, LineReader, Receiver
 from .blobs import BlobPaths
 from .headers import BATCH, CONNECTION, MAX_UNSENT, NDJSON, RECEIVED, RETURN_S, SILENT_S, SSE, is_lines, refusal
+from .sse import SseReader
 from .token import chosen_token
 
 _FIRST_WAIT_S, _LAST_WAIT_S = 0.1, 10.0
@@ -218,7 +219,7 @@ class DialedLink:
         return response
 
     async def _read_stream(self, response: aiohttp.ClientResponse) -> None:
-        sse = _Sse(self._reader) if response.headers.get("Content-Type", "").startswith(SSE) else None
+        sse = SseReader(self._reader) if response.headers.get("Content-Type", "").startswith(SSE) else None
         into = sse.push if sse else self._reader.push
         try:
             async for piece in response.content.iter_any():
@@ -303,25 +304,6 @@ class _Answered:
 
     def closed(self, reason: str) -> None:
         raise AssertionError("a reader does not close")
-
-
-class _Sse:
-    """Lines of text/event-stream to those of the wire: an event arrives with its empty line."""
-
-    def __init__(self, reader: LineReader) -> None:
-        self._reader = reader
-        self._rest = b""
-        self._data: list[bytes] = []
-
-    def push(self, piece: bytes) -> None:
-        *lines, self._rest = (self._rest + piece).split(b"\n")
-        for each in lines:
-            line = each.removesuffix(b"\r")
-            if line.startswith(b"data:"):
-                self._data.append(line[5:].removeprefix(b" "))
-            elif not line and self._data:
-                self._reader.push(b"\n".join(self._data) + b"\n")
-                self._data = []
 
 
 async def _read(response: aiohttp.ClientResponse, most: int) -> bytes:

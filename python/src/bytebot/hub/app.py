@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import json
 import os
 from collections.abc import AsyncIterator, Mapping, Sequence
 from typing import Any
@@ -11,14 +12,16 @@ from typing import Any
 from ..ambient import Main
 from ..codec import Event
 from ..connection import Connection
-from ..errors import BytebotError
+from ..errors import BytebotError, report
 from ..link import Link, Receiver
 from ..names import new_id
-from ..scope import encloses, resolve_scope
+from ..scope import resolve_scope
 from ..transfers import Blob, BlobReading, BlobSource
 from .child import HubChild
 from .inprocess import InProcess
 from .program import command
+from .requests import Requests, given
+from .watcher import Watcher
 
 #: A URL, a path relative to `base`, a package; `{"ref": …, "opts": {…}}`, with `name`, `env`, `scopes`, `token`; or a
 #: `main` of this program, alone or as `{"main": …, "name": …}`.
@@ -26,14 +29,16 @@ Component = str | Main | Mapping[str, Any]
 
 #: A component may take 30 s until it is ready, and a moment more until it is said.
 _READY_S = 40.0
-#: What a reader of `events()` that does not read may leave waiting.
-_MAX_WAITING = 10_000
 
 
-class ByteBot:
+class ByteBot(Requests):
     """An app: a Hub and its satellites. `async with ByteBot(…) as hub:` starts it, and ends it with all it started.
 
     `file`: the durable log; without it the log is in memory. `base`: the folder relative references start from.
+    `input`: what becomes of input while a turn runs, as `[{"scope": "*", "mode": "steer"}]`. `retention`: how much each
+    conversation's log keeps, as `{"events": 5000}`. `recovery`: whether turns that were cut off go on ("resume", the
+    default) or "end". `budgets`: what tenants may use up, by patterns, as `{"u_*": {"tokens": 100000, "per": "day"}}`;
+    `prices`: of a million tokens, by patterns of models. `quotas`: what one tenant may have at once.
     """
 
     def __init__(
@@ -44,14 +49,23 @@ class ByteBot:
         base: str | os.PathLike[str] | None = None,
         file: str | os.PathLike[str] | None = None,
         policy: Sequence[Mapping[str, Any]] | None = None,
+        input: Sequence[Mapping[str, Any]] | None = None,
+        retention: Mapping[str, Any] | None = None,
+        recovery: str | None = None,
+        budgets: Mapping[str, Mapping[str, Any]] | None = None,
+        prices: Mapping[str, Mapping[str, Any]] | None = None,
+        quotas: Mapping[str, int] | None = None,
     ) -> None:
         self._base = base
         self._file = file
         self._policy = policy
+        self._options = given(
+            input=input, retention=retention, recovery=recovery, budgets=budgets, prices=prices, quotas=quotas
+        )
         self._waiting: list[dict[str, Any]] = []
         self._connection: Connection | None = None
         self._child: HubChild | None = None
-        self._watchers: set[_Watcher] = set()
+        self._watchers: set[Watcher] = set()
         self._attaching: set[asyncio.Task[str]] = set()
         self._inprocess: set[InProcess] = set()
         self._ended = False
@@ -66,12 +80,16 @@ class ByteBot:
         primary: bool | None = None,
         controller: bool | None = None,
         content: bool = False,
+        principal: str | None = None,
+        vouches: bool | None = None,
     ) -> asyncio.Task[str] | None:
         """Attaches a component: at `start()`, or at once where the app runs; the task returned then gives its id.
 
-        `content`: a telemetry that is shown what is said, too.
+        `content`: a telemetry that is shown what is said, too. `principal`: who its person is. `vouches`: it serves
+        several people, and says who they are; default: a ui.
         """
-        return self._attach(_to_attach(component, primary=primary, controller=controller, content=content or None))
+        roles = {"primary": primary, "controller": controller, "content": content or None}
+        return self._attach(_to_attach(component, **roles, principal=principal, vouches=vouches))
 
     def attach_infer(self, component: Component, *, primary: bool | None = None) -> asyncio.Task[str] | None:
         """Attaches an infer; one may be primary, the others are named by the context."""
@@ -99,18 +117,6 @@ class ByteBot:
             await self.stop("it could not start")
             raise
 
-    async def detach(self, component_id: str) -> None:
-        """Raises BytebotError `not_found`."""
-        await self._asked({"event_type": "bb_detach", "component_id": component_id})
-
-    async def components(self) -> list[dict[str, Any]]:
-        answer = await self._asked({"event_type": "bb_components"})
-        return [each for each in answer["components"] if each["component_id"] != "app"]
-
-    async def set_policy(self, rules: Sequence[Mapping[str, Any]]) -> None:
-        """Replaces the tool policy: the last rule that matches decides."""
-        await self._asked({"event_type": "bb_policy", "rules": list(rules)})
-
     async def send(
         self,
         scope: str | None,
@@ -118,21 +124,43 @@ class ByteBot:
         *,
         id: str | None = None,
         mode: str | None = None,
+        principal: str | None = None,
     ) -> Event:
-        """Sends as a person would; returns when it is durable, with what became of it (`fate`)."""
+        """Sends as a person would; returns when it is durable, with what became of it (`fate`).
+
+        The same `id` again sends nothing twice. `principal`: who says it.
+        """
         said: dict[str, Any] = {"text": content} if isinstance(content, str) else {"content": list(content)}
         event = {"event_type": "user_event", "type": "message", "id": id or new_id("a"), "scope": resolve_scope(scope)}
-        return await self._asked({**event, **said, **({"mode": mode} if mode else {})})
+        return await self._asked({**event, **said, **given(mode=mode, principal=principal)})
 
-    async def interrupt(self, scope: str | None = None, reason: str = "the app interrupted") -> Event:
-        """Stops what runs in the scope and below."""
-        event = {"event_type": "interrupt", "id": new_id("a"), "scope": resolve_scope(scope), "reason": reason}
-        return await self._asked(event)
+    async def interrupt(
+        self,
+        scope: str | None = None,
+        reason: str = "the app interrupted",
+        *,
+        id: str | None = None,
+        principal: str | None = None,
+    ) -> Event:
+        """Stops what runs in the scope and below. The same `id` again stops nothing that began since."""
+        event = {"event_type": "interrupt", "id": id or new_id("a"), "scope": resolve_scope(scope), "reason": reason}
+        return await self._asked({**event, **given(principal=principal)})
 
-    async def call_tool(self, scope: str | None, name: str, input: Mapping[str, Any]) -> Event:
-        """Has the Hub execute a tool, under the same checks and policy as a model's call."""
+    async def call_tool(
+        self,
+        scope: str | None,
+        name: str,
+        input: Mapping[str, Any],
+        *,
+        id: str | None = None,
+        principal: str | None = None,
+    ) -> Event:
+        """Has the Hub execute a tool, under the same checks and policy as a model's call.
+
+        The same `id` again runs nothing twice, and gets the same result, after a restart too.
+        """
         call = {"event_type": "bb_tool_call_request", "scope": resolve_scope(scope), "name": name, "input": dict(input)}
-        return await self._running().request(call, timeout=None)
+        return await self._running().request({**call, **given(id=id, principal=principal)}, timeout=None)
 
     async def put_blob(
         self,
@@ -161,9 +189,11 @@ class ByteBot:
     async def events(self, scope: str = "*", types: Sequence[str] | None = None) -> AsyncIterator[Event]:
         """Everything that happens in a scope and below it ("*": everywhere) from the first step on, once each.
 
-        Ends with the app. Raises BytebotError `overloaded` where the reader falls 10,000 events behind.
+        A reader that is behind gets deltas that follow each other in one block as one, with their number in `merged`.
+        Ends with the app. Raises BytebotError `overloaded` where 10,000 events wait for the reader all the same, or for
+        this program: after the last before those that it missed.
         """
-        watcher = _Watcher(scope, frozenset(types) if types is not None else None)
+        watcher = Watcher(scope, frozenset(types) if types is not None else None)
         if self._ended:
             return
         self._watchers.add(watcher)
@@ -200,6 +230,8 @@ class ByteBot:
             program += ["--base", os.fspath(self._base)]
         if self._file is not None:
             program += ["--db", os.fspath(self._file)]
+        if self._options:
+            program += ["--options", json.dumps(self._options)]
         process = await HubChild.start(program, None)
 
         def connect(receiver: Receiver) -> Link:
@@ -256,46 +288,21 @@ class ByteBot:
         why = "the app has stopped" if self._ended else "the app has not started: await hub.start() first"
         raise BytebotError("unavailable", why)
 
-    def _end_watchers(self) -> None:
+    def _end_watchers(self, error: BytebotError | None = None) -> None:
         for watcher in self._watchers:
-            watcher.end()
+            watcher.end(error)
 
     def _hear(self, event: Event) -> None:
         if event.pop("observed", None) is True:
             for watcher in self._watchers:
                 watcher.add(event)
-
-
-class _Watcher:
-    """One reader of `events()`."""
-
-    def __init__(self, scope: str, types: frozenset[str] | None) -> None:
-        self._scope = scope
-        self._types = types
-        self._queue: asyncio.Queue[Event | None] = asyncio.Queue()
-        self._behind = False
-
-    def add(self, event: Event) -> None:
-        at = event.get("scope")
-        if self._scope != "*" and not (isinstance(at, str) and encloses(self._scope, at)):
-            return
-        if self._types is not None and event["event_type"] not in self._types:
-            return
-        if self._queue.qsize() < _MAX_WAITING:
-            self._queue.put_nowait(event)
-        else:
-            self._behind = True
-
-    def end(self) -> None:
-        self._queue.put_nowait(None)
-
-    async def __aiter__(self) -> AsyncIterator[Event]:
-        while event := await self._queue.get():
-            yield event
-            if self._behind:
-                fix = "read faster, or narrow it by scope and types"
-                message = f'events("{self._scope}") fell {_MAX_WAITING} events behind: {fix}'
-                raise BytebotError("overloaded", message)
+        elif event["event_type"] == "bb_error" and "in_reply_to" not in event:
+            error = BytebotError.from_wire(event)
+            if error.code == "overloaded":
+                # Events went by that nobody here will see.
+                self._end_watchers(error)
+            else:
+                report(f"the Hub: {error.message}")
 
 
 def _to_attach(component: Component, **granted: Any) -> dict[str, Any]:
@@ -308,4 +315,4 @@ def _to_attach(component: Component, **granted: Any) -> dict[str, Any]:
             "invalid_params", 'a component is a reference, {"ref": …, "opts": {…}}, or a main of this program'
         )
     fields = {**granted, **described}
-    return {"event_type": "bb_attach", **{key: value for key, value in fields.items() if value is not None}}
+    return {"event_type": "bb_attach", **given(**fields)}
