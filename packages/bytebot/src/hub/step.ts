@@ -180,10 +180,10 @@ function route(core: Core, connection: Synced, sent: Event): void {
     throw error;
   }
   const event = withPrincipal(connection, unstamped(sent));
-  mustHaveRate(core, connection, event);
   const scope = event["scope"];
   if (scope !== undefined && !isScope(scope))
     throw new BytebotError("invalid_event", `"scope": ${JSON.stringify(scope).slice(0, 80)} is no scope`);
+  mustHaveRate(core, connection, event);
   if (typeof scope === "string" && !mayTouch(connection, scope)) {
     core.effect(undefined, {
       type: "observe",
