@@ -161,6 +161,8 @@ function fromCall(call: Call): StoredCall {
   if (input !== undefined) stored.input = input;
   if (loopId !== undefined) stored.loopId = loopId;
   if (state === "asking") stored.asking = true;
+  // It was approved, and waits for room.
+  if (state === "queued" && call.approved !== undefined) stored.approved = call.approved;
   if (call.stopBy !== undefined) stored.stopped = true;
   if (requester) stored.requester = fromAsker(requester);
   if (approvedBy !== undefined) stored.approvedBy = approvedBy;
