@@ -42,7 +42,9 @@ export class Recall {
     if (event.event_type === "conversation_deleted") return this.conversations.clear();
     const conversation = this.conversation(scope);
     const { turn } = conversation;
-    if (turn && typeof event["loop_id"] === "string") turn.loopId = event["loop_id"];
+    // Of an input it says nothing: in an old log it is what its sender wrote.
+    if (turn && typeof event["loop_id"] === "string" && event.event_type !== "user_event")
+      turn.loopId = event["loop_id"];
     switch (event.event_type) {
       case "user_event":
         return this.input(conversation, event);

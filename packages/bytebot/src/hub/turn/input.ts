@@ -19,7 +19,8 @@ import type { Call, Conversation, Input, Synced } from "../state.ts";
 import { start } from "./turn.ts";
 
 /** What a person sent: logged, acknowledged with its fate, echoed, and one turn at a time (rules INP-1 to INP-5). */
-export function userEvent(core: Core, connection: Synced, event: UserEvent): void {
+export function userEvent(core: Core, connection: Synced, sent: UserEvent): void {
+  const event = unclaimed(sent);
   const conversation = core.conversation(event.scope);
   mustFitTranscript(event.content);
   if (seenBefore(core, conversation, connection, event)) return;
@@ -29,13 +30,17 @@ export function userEvent(core: Core, connection: Synced, event: UserEvent): voi
     throw new BytebotError("invalid_params", "user_event has neither text nor content: blank text counts as none");
   }
   const id = event.id ?? core.newId("e");
-  // In the log these say that somebody waits for its turn: see `turnRequest`.
-  const { request_id: _, call_id: __, ...own } = event;
   const mode = modeOf(core.options.input, event);
   // In the log stands what it went by: the rules of another day may be others.
   const went = mode === undefined ? {} : { mode };
-  const input: Input = { id, event: { ...own, id, ...went, from: connection.offer.componentId } as Event, content };
+  const input: Input = { id, event: { ...event, id, ...went, from: connection.offer.componentId } as Event, content };
   accept(core, connection, conversation, input, mode ?? "queue", event.id);
+}
+
+/** Without what the log says of an input, and the Hub alone (rule ENV-6): whose turn it is (see `turnRequest`), of which loop. */
+function unclaimed<Sent extends Event>(event: Sent): Sent {
+  const { request_id: _, call_id: __, loop_id: ___, round: ____, attempt: _____, ...own } = event;
+  return own as Sent;
 }
 
 /** What was said: its blocks, or its text as one. */
@@ -123,7 +128,8 @@ function accept(
 }
 
 /** Stops what was started in the scope and below before it, and nothing else (rules INT-1 to INT-5). */
-export function interrupt(core: Core, connection: Synced, event: Interrupt): void {
+export function interrupt(core: Core, connection: Synced, sent: Interrupt): void {
+  const event = unclaimed(sent);
   if (seenBefore(core, core.conversation(event.scope), connection, event)) return;
   const from = connection.offer.componentId;
   const reached = within(core, event.scope);
