@@ -99,7 +99,7 @@ export class Core {
   /** The last batch of each cell in `out`: one step may reach very many. */
   private readonly last = new Map<string | undefined, Batch>();
   private happened: Happened[] = [];
-  /** Conversations of this step's making. */
+  /** Conversations of this step's making, or of which something was refused in it: there may be nothing in them. */
   private readonly fresh: Conversation[] = [];
 
   constructor(options: CoreOptions) {
@@ -258,10 +258,16 @@ export class Core {
     });
   }
 
-  /** What was addressed and nothing came of, leaves nothing behind. */
+  /** What it was addressed for was refused in the end: where that was all, it goes. */
+  refusedIn(conversation: Conversation): void {
+    this.fresh.push(conversation);
+  }
+
+  /** What was addressed and nothing came of, leaves nothing behind (rule QTA-7). */
   private dropEmpty(): void {
     for (const conversation of this.fresh.splice(0)) {
-      const { messages, seen, approved } = conversation;
+      const { scope, messages, seen, approved } = conversation;
+      if (this.conversations.get(scope) !== conversation) continue;
       if (messages.length + seen.size + approved.size === 0 && !isBusy(conversation)) this.unload(conversation);
       else this.settle(conversation);
     }

@@ -73,7 +73,9 @@ export function reply(core: Core, conversation: Conversation, to: Asker, event: 
 
 /** It was refused, so it was not seen: the same id may come again. */
 export function forget(conversation: Conversation, component: string, id: unknown): void {
-  conversation.seen.get(component)?.delete(String(id));
+  const known = conversation.seen.get(component);
+  known?.delete(String(id));
+  if (known?.size === 0) conversation.seen.delete(component);
 }
 
 /** Who asks, for the answer. */

@@ -313,6 +313,9 @@ test("a tenant has so many conversations in memory; what nothing came of does no
   const infer = await world.join("infer");
   const ui = await world.join("ui");
   for (let n = 0; n < 20; n++) await ui.send({ event_type: "interrupt", scope: `u/x_${n}` });
+  for (let n = 0; n < 20; n++) await ui.send(message(" ", `u/b_${n}`, { id: `b${n}` }));
+  assert.equal(ui.all("bb_error").length, 20);
+  assert.equal(world.hub.counts()["conversations"], 0);
   for (let n = 0; n < 4; n++) await ui.send(message("hi", `u/c_${n}`));
   assert.deepEqual(refusal(ui), ["overloaded", true, true]);
   await ui.send(message("hi", "v"), message("more", "u/c_0"));
