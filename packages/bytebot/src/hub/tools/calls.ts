@@ -3,10 +3,10 @@ import type { Core } from "../core.ts";
 import { mayTouch } from "../grants.ts";
 import { approvalOf, isYes, keepApproval, questionOf, type Choice } from "./approvals.ts";
 import type { Ruling } from "./policy.ts";
-import { open } from "./questions.ts";
+import { mustHaveRoom, open } from "./questions.ts";
 import { askedBy, lost, refused } from "./results.ts";
 import { checkHere, type Outcome } from "./schema.ts";
-import { asker } from "../seen.ts";
+import { asker, forget } from "../seen.ts";
 import type { Answerer, Call, Conversation, Synced, Tool } from "../state.ts";
 import { findTool, idOf, servedBy } from "./tools.ts";
 
@@ -65,8 +65,17 @@ function decide(core: Core, conversation: Conversation, call: Call, tool: Tool, 
     return go(core, conversation, call, server);
   }
   const fields = { ...questionOf(idOf(tool), call.input, tool, ruling), call_id: call.id, ...askedBy(call) };
+  try {
+    mustHaveRoom(core, conversation);
+  } catch (error) {
+    return didNotRun(core, conversation, call, BytebotError.from(error));
+  }
   call.state = "asking";
   open(core, conversation, { type: "approval", call }, fields);
+}
+
+function didNotRun(core: Core, conversation: Conversation, call: Call, why: BytebotError): void {
+  refused(core, conversation, call, "error", `It did not run: ${why.message}.`, why.toWire());
 }
 
 const DENIED = "The policy of this app does not allow this call.";
@@ -150,8 +159,7 @@ function runNow(core: Core, conversation: Conversation, call: Call, server: Sync
   try {
     core.budgets.checkCall(tenant, core.now);
   } catch (error) {
-    const why = BytebotError.from(error);
-    return refused(core, conversation, call, "error", `It did not run: ${why.message}.`, why.toWire());
+    return didNotRun(core, conversation, call, BytebotError.from(error));
   }
   const timeout = call.tool?.definition.timeout_ms ?? core.limits.toolMs;
   call.deadline = core.now + timeout;
@@ -253,6 +261,13 @@ export function request(core: Core, connection: Synced, event: ToolCallRequest):
   if (id === undefined)
     throw new BytebotError("invalid_params", "bb_tool_call_request needs an id: it is how the result is found");
   const conversation = core.conversation(event.scope);
+  const most = core.limits.ownCalls;
+  if ([...conversation.calls.values()].filter(({ loopId }) => loopId === undefined).length >= most) {
+    forget(conversation, connection.offer.componentId, id);
+    throw new BytebotError("overloaded", `${most} calls that were asked for are open in "${event.scope}"`, {
+      retryable: true,
+    });
+  }
   const [modelName, tool] = findTool(core, event.scope, event.name) ?? [event.name, undefined];
   const call = newCall(core.newId("c"), tool, modelName, event.input ?? {});
   call.requester = asker(connection, id, event.principal);

@@ -47,7 +47,8 @@ function placeOf(core: Core, connection: Synced, event: InputRequest): { scope: 
   return { scope, call: found?.call };
 }
 
-function mustHaveRoom(core: Core, { scope, questions }: Conversation): void {
+/** Throws `overloaded` where as many questions are open in this conversation as may be (rule QUE-1). */
+export function mustHaveRoom(core: Core, { scope, questions }: Conversation): void {
   if (questions.size < core.limits.questions) return;
   throw new BytebotError("overloaded", `${core.limits.questions} questions are open in "${scope}"`, {
     retryable: true,
