@@ -15,6 +15,7 @@ import { Policy } from "./tools/policy.ts";
 import type { Outcome } from "./tools/schema.ts";
 import type { InputRule } from "./turn/mode.ts";
 import { Toolbox } from "./tools/toolbox.ts";
+import type { Wide } from "./turn/interrupt.ts";
 import type { Answerer, Call, Checking, Connection, Conversation, Pending, Resume, Synced } from "./state.ts";
 
 /** What the core takes from outside, so that a run can be repeated. Times in milliseconds. */
@@ -82,6 +83,8 @@ export class Core {
   readonly questions = new Map<string, Conversation>();
   /** What goes on when a check in the schemas' thread has its outcome, by the check's id. */
   readonly checks = new Map<string, Checking>();
+  /** Interrupts that are on their way to the logs of several cells. */
+  readonly wide = new Map<string, Wide>();
   /** Infers that were lost and may be back, and until when, by component id (rule TRN-11). */
   readonly away = new Map<string, { offer: Offer; until: number }>();
   readonly tools = new Toolbox();
@@ -208,10 +211,11 @@ export class Core {
     return connection?.state === "synced" ? connection : undefined;
   }
 
-  conversation(scope: string): Conversation {
+  /** The one of this scope, new where it was not known: `beyond` all that its tenant may have, or only where it has room. */
+  conversation(scope: string, room?: "beyond"): Conversation {
     let conversation = this.conversations.get(scope);
     if (!conversation) {
-      this.mustHaveRoom(tenantOf(scope));
+      if (!room) this.mustHaveRoom(tenantOf(scope));
       conversation = newConversation(scope);
       this.adopt(conversation);
       this.fresh.push(conversation);
@@ -281,7 +285,7 @@ export class Core {
 
   /** How much of everything is kept: for tests and for whoever looks for what grows. */
   counts(): Record<string, number> {
-    const { connections, conversations, active, pending, questions, checks, away, tools, tenants, rates, budgets } =
+    const { connections, conversations, active, pending, questions, checks, wide, away, tools, tenants, rates, budgets } =
       this;
     const sizes = {
       connections,
@@ -290,6 +294,7 @@ export class Core {
       pending,
       questions,
       checks,
+      wide,
       away,
       tools,
       tenants,

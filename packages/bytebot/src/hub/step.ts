@@ -23,7 +23,8 @@ import type { Batch, ConnectionId } from "./effects.ts";
 import { isController, mayTouch } from "./grants.ts";
 import { giveUp } from "./cells/given-up.ts";
 import { goOn } from "./go-on.ts";
-import { interrupt, turnRequest, userEvent } from "./turn/input.ts";
+import { turnRequest, userEvent } from "./turn/input.ts";
+import { interrupt, logged } from "./turn/interrupt.ts";
 import { arrive, joined } from "./readers/join.ts";
 import { timer } from "./deadlines.ts";
 import { Policy } from "./tools/policy.ts";
@@ -73,6 +74,8 @@ function begin(core: Core, input: StepInput): void {
       return core.comesBack();
     case "resume":
       return resumeWithin(core, input.scope, input.how);
+    case "logged":
+      return logged(core, input.wide);
     case "unload":
       return unload(core, input.cell);
     case "rested":

@@ -111,11 +111,11 @@ export class Recall {
     } else queue.push(input);
   }
 
-  /** It is logged once a cell, and reaches all that went on there. */
-  private interrupt(event: Event, scope: string): void {
+  /** It is logged once a cell, and reaches all that went on there. `reached`: it did so before, and is known from here on. */
+  private interrupt({ reached, ...event }: Event, scope: string): void {
     for (const conversation of this.conversations.values()) {
       const { turn, queue } = conversation;
-      if (!encloses(scope, conversation.scope)) continue;
+      if (reached !== undefined || !encloses(scope, conversation.scope)) continue;
       stop(conversation, String(event["reason"]));
       for (const input of [...queue, ...(turn?.steers ?? [])]) input.returning = true;
     }
