@@ -14,9 +14,6 @@ export function present(logged: Event): Event | undefined {
       const { event_type: _, in_reply_to: __, ...shown } = logged;
       return { event_type: "tool_result", ...shown };
     }
-    case "interrupt":
-      // They were shown it in the cells that it reached.
-      return logged["reached"] === undefined ? logged : undefined;
     case "bb_snapshot":
       return logged["forked_from"] === undefined ? undefined : logged;
     default:
