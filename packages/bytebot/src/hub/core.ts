@@ -285,22 +285,10 @@ export class Core {
 
   /** How much of everything is kept: for tests and for whoever looks for what grows. */
   counts(): Record<string, number> {
-    const { connections, conversations, active, pending, questions, checks, wide, away, tools, tenants, rates, budgets } =
-      this;
-    const sizes = {
-      connections,
-      conversations,
-      active,
-      pending,
-      questions,
-      checks,
-      wide,
-      away,
-      tools,
-      tenants,
-      rates,
-      budgets,
-    };
+    const { connections, conversations, active, pending, questions, checks } = this;
+    const { wide, away, tools, tenants, rates, budgets } = this;
+    const known = { connections, conversations, active, pending, questions, checks };
+    const sizes = { ...known, wide, away, tools, tenants, rates, budgets };
     return Object.fromEntries(Object.entries(sizes).map(([name, { size }]) => [name, size]));
   }
 

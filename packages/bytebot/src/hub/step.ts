@@ -226,22 +226,12 @@ function unusable(core: Core, connection: Synced, event: Event, error: BytebotEr
 }
 
 /** Requests that are neither logged nor sent on as they came: telemetry sees them here. */
-const SEEN_COMING = new Set([
-  "bb_tool_register",
-  "bb_input_request",
-  "input_reply",
-  "bb_turn_request",
-  "bb_history_request",
-  "bb_conversations",
-  "bb_rename",
-  "bb_fork",
-  "bb_delete",
-  "bb_attach",
-  "bb_detach",
-  "bb_policy",
-  "bb_components",
-  "bb_token",
-]);
+const SEEN_COMING = new Set(
+  (
+    "bb_tool_register bb_input_request input_reply bb_turn_request bb_history_request bb_conversations bb_rename " +
+    "bb_fork bb_delete bb_attach bb_detach bb_policy bb_components bb_token"
+  ).split(" "),
+);
 
 /** These concern every tenant, so that a controller of some scopes may not send them (rule CON-12). */
 const OF_THE_APP = new Set(["bb_attach", "bb_detach", "bb_policy", "bb_components"]);

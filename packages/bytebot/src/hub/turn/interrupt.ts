@@ -50,7 +50,8 @@ function alone(
 }
 
 /** Each cell has it for the part of the scope that it holds, so that every reader of the cell may see it. */
-function spread(core: Core, { offer }: Synced, { id: _, ...event }: Interrupt, cells: readonly string[]): void {
+function spread(core: Core, { offer }: Synced, sent: Interrupt, cells: readonly string[]): void {
+  const { id: _, ...event } = sent;
   for (const scope of cells) core.append(scope, { ...event, scope, from: offer.componentId });
 }
 
