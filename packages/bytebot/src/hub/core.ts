@@ -15,6 +15,7 @@ import { Policy } from "./tools/policy.ts";
 import type { Outcome } from "./tools/schema.ts";
 import type { InputRule } from "./turn/mode.ts";
 import { Toolbox } from "./tools/toolbox.ts";
+import type { Wide } from "./turn/interrupt.ts";
 import type { Answerer, Call, Checking, Connection, Conversation, Pending, Resume, Synced } from "./state.ts";
 
 /** What the core takes from outside, so that a run can be repeated. Times in milliseconds. */
@@ -82,6 +83,8 @@ export class Core {
   readonly questions = new Map<string, Conversation>();
   /** What goes on when a check in the schemas' thread has its outcome, by the check's id. */
   readonly checks = new Map<string, Checking>();
+  /** Interrupts that are on their way to the logs of several cells. */
+  readonly wide = new Map<string, Wide>();
   /** Infers that were lost and may be back, and until when, by component id (rule TRN-11). */
   readonly away = new Map<string, { offer: Offer; until: number }>();
   readonly tools = new Toolbox();
@@ -99,7 +102,7 @@ export class Core {
   /** The last batch of each cell in `out`: one step may reach very many. */
   private readonly last = new Map<string | undefined, Batch>();
   private happened: Happened[] = [];
-  /** Conversations of this step's making, and those of which nothing may be left. */
+  /** Conversations of this step's making, or of which something was refused in it: there may be nothing in them. */
   private readonly fresh: Conversation[] = [];
 
   constructor(options: CoreOptions) {
@@ -208,10 +211,11 @@ export class Core {
     return connection?.state === "synced" ? connection : undefined;
   }
 
-  conversation(scope: string): Conversation {
+  /** The one of this scope, new where it was not known: `beyond` all that its tenant may have, or only where it has room. */
+  conversation(scope: string, room?: "beyond"): Conversation {
     let conversation = this.conversations.get(scope);
     if (!conversation) {
-      this.mustHaveRoom(tenantOf(scope));
+      if (!room) this.mustHaveRoom(tenantOf(scope));
       conversation = newConversation(scope);
       this.adopt(conversation);
       this.fresh.push(conversation);
@@ -258,15 +262,16 @@ export class Core {
     });
   }
 
-  /** What it was addressed for has come to nothing: where that was all, it is dropped when the step ends. */
-  reconsider(conversation: Conversation): void {
+  /** What it was addressed for was refused in the end: where that was all, it goes when the step ends. */
+  refusedIn(conversation: Conversation): void {
     if (this.conversations.get(conversation.scope) === conversation) this.fresh.push(conversation);
   }
 
-  /** What was addressed and nothing came of, leaves nothing behind. */
+  /** What was addressed and nothing came of, leaves nothing behind (rule QTA-7). */
   private dropEmpty(): void {
     for (const conversation of this.fresh.splice(0)) {
-      const { messages, seen, approved } = conversation;
+      const { scope, messages, seen, approved } = conversation;
+      if (this.conversations.get(scope) !== conversation) continue;
       if (messages.length + seen.size + approved.size === 0 && !isBusy(conversation)) this.unload(conversation);
       else this.settle(conversation);
     }
@@ -280,21 +285,10 @@ export class Core {
 
   /** How much of everything is kept: for tests and for whoever looks for what grows. */
   counts(): Record<string, number> {
-    const { connections, conversations, active, pending, questions, checks, away, tools, tenants, rates, budgets } =
-      this;
-    const sizes = {
-      connections,
-      conversations,
-      active,
-      pending,
-      questions,
-      checks,
-      away,
-      tools,
-      tenants,
-      rates,
-      budgets,
-    };
+    const { connections, conversations, active, pending, questions, checks } = this;
+    const { wide, away, tools, tenants, rates, budgets } = this;
+    const known = { connections, conversations, active, pending, questions, checks };
+    const sizes = { ...known, wide, away, tools, tenants, rates, budgets };
     return Object.fromEntries(Object.entries(sizes).map(([name, { size }]) => [name, size]));
   }
 

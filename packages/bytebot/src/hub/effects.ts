@@ -37,6 +37,8 @@ export type Effect =
   /** All that was appended to the cell is committed: where nothing has begun since, it may leave the memory. */
   | { type: "unload"; cell: string }
   | { type: "unloaded"; cell: string }
+  /** What an interrupt of a wider scope did in this cell is in its log; the input `logged` says so. */
+  | { type: "logged"; wide: string }
   | { type: "history"; to: ConnectionId; event: Event }
   | { type: "conversations"; to: ConnectionId; event: Event }
   /** Reads what a conversation was at a place in its log; answered by the input `forked`. */

@@ -316,6 +316,8 @@ export class Hub {
       }
       case "unload":
         return this.input({ type: "unload", cell: effect.cell });
+      case "logged":
+        return this.input({ type: "logged", wide: effect.wide });
       case "unloaded":
         return this.cells.forget(effect.cell);
       case "history":

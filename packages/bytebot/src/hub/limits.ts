@@ -22,6 +22,8 @@ export interface CoreLimits {
   queue: number;
   callsPerLoop: number;
   sameCalls: number;
+  /** Asked for by whoever controls the scope, and open in one conversation. */
+  ownCalls: number;
   /** Bytes of a tool's result that the model is shown. */
   resultBytes: number;
   /** Bytes of one blob. */
@@ -54,6 +56,7 @@ export const defaultLimits: CoreLimits = {
   queue: 100,
   callsPerLoop: 50,
   sameCalls: 5,
+  ownCalls: 100,
   resultBytes: RESULT_BYTES,
   blobBytes: 64 * 1024 * 1024,
   blobTransfers: 8,

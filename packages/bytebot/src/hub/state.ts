@@ -124,6 +124,8 @@ export interface Call {
   requester?: Asker;
   /** Who allowed it, where somebody was asked and is known. */
   approvedBy?: string;
+  /** The hash of the tool as somebody approved it for this call. */
+  approved?: string;
   /** Of one that is returning: what is known of it. */
   held?: HeldCall;
 }

@@ -24,6 +24,7 @@ export type StepInput =
   | { type: "restarted" }
   /** Goes on with what was held, or ends it. */
   | { type: "resume"; scope: string; how: "resume" | "end" }
+  | { type: "logged"; wide: string }
   | { type: "unload"; cell: string }
   /** It cannot be unloaded now. */
   | { type: "rested"; cell: string }

@@ -23,7 +23,8 @@ import type { Batch, ConnectionId } from "./effects.ts";
 import { isController, mayTouch } from "./grants.ts";
 import { giveUp } from "./cells/given-up.ts";
 import { goOn } from "./go-on.ts";
-import { interrupt, turnRequest, userEvent } from "./turn/input.ts";
+import { turnRequest, userEvent } from "./turn/input.ts";
+import { interrupt, logged } from "./turn/interrupt.ts";
 import { arrive, joined } from "./readers/join.ts";
 import { timer } from "./deadlines.ts";
 import { Policy } from "./tools/policy.ts";
@@ -73,6 +74,8 @@ function begin(core: Core, input: StepInput): void {
       return core.comesBack();
     case "resume":
       return resumeWithin(core, input.scope, input.how);
+    case "logged":
+      return logged(core, input.wide);
     case "unload":
       return unload(core, input.cell);
     case "rested":
@@ -180,10 +183,10 @@ function route(core: Core, connection: Synced, sent: Event): void {
     throw error;
   }
   const event = withPrincipal(connection, unstamped(sent));
-  mustHaveRate(core, connection, event);
   const scope = event["scope"];
   if (scope !== undefined && !isScope(scope))
     throw new BytebotError("invalid_event", `"scope": ${JSON.stringify(scope).slice(0, 80)} is no scope`);
+  mustHaveRate(core, connection, event);
   if (typeof scope === "string" && !mayTouch(connection, scope)) {
     core.effect(undefined, {
       type: "observe",
@@ -223,22 +226,12 @@ function unusable(core: Core, connection: Synced, event: Event, error: BytebotEr
 }
 
 /** Requests that are neither logged nor sent on as they came: telemetry sees them here. */
-const SEEN_COMING = new Set([
-  "bb_tool_register",
-  "bb_input_request",
-  "input_reply",
-  "bb_turn_request",
-  "bb_history_request",
-  "bb_conversations",
-  "bb_rename",
-  "bb_fork",
-  "bb_delete",
-  "bb_attach",
-  "bb_detach",
-  "bb_policy",
-  "bb_components",
-  "bb_token",
-]);
+const SEEN_COMING = new Set(
+  (
+    "bb_tool_register bb_input_request input_reply bb_turn_request bb_history_request bb_conversations bb_rename " +
+    "bb_fork bb_delete bb_attach bb_detach bb_policy bb_components bb_token"
+  ).split(" "),
+);
 
 /** These concern every tenant, so that a controller of some scopes may not send them (rule CON-12). */
 const OF_THE_APP = new Set(["bb_attach", "bb_detach", "bb_policy", "bb_components"]);

@@ -17,7 +17,9 @@ const LOGGED = new Set([
   "bb_snapshot",
 ]);
 
-export function isLogged({ event_type, kind }: Event): boolean {
+export function isLogged({ event_type, kind, reached }: Event): boolean {
+  // What it did stands in the cells that it reached; this says that it has done so (rule INT-6).
+  if (event_type === "interrupt" && reached !== undefined) return false;
   if (event_type === "infer_chunk") return kind === "block_stop" || kind === "loop_done";
   return LOGGED.has(event_type);
 }

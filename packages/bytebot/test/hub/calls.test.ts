@@ -51,6 +51,51 @@ test("a call that waits for room does not run where its tool was removed meanwhi
   await world.end();
 });
 
+test("a call that waits for room is decided by the policy that holds when it would run: denied, asked for, or as approved (POL-2, QTA-2)", async () => {
+  const { world, infer, tools, ui, owner } = await cast({ quotas: { calls: 1 } });
+  const policy = (...rules: object[]): Event => ({ event_type: "bb_policy", id: "p", rules });
+  await asks(infer, ui, "read", "read", "read");
+  await owner.send(policy({ tool: "read", decision: "deny" }));
+  await tools.send(toolResult(tools.last("bb_tool_call_request"), "x"));
+  assert.equal(tools.all("bb_tool_call_request").length, 1);
+  assert.deepEqual(statuses(ui), ["ok", "denied", "denied"]);
+  await infer.send(inferResult(infer.last("bb_infer_request")));
+
+  await owner.send(policy());
+  await asks(infer, ui, "read", "read");
+  await owner.send(policy({ tool: "read", decision: "ask" }));
+  await tools.send(toolResult(tools.last("bb_tool_call_request"), "x"));
+  assert.equal(tools.all("bb_tool_call_request").length, 2, "it asks first");
+  const yes = (question: Event): Event => ({
+    ...{ event_type: "input_reply", in_reply_to: question["id"], outcome: "accepted", value: "once" },
+  });
+  await ui.send(yes(ui.last("input_strict")));
+  await tools.send(toolResult(tools.last("bb_tool_call_request"), "x"));
+  await infer.send(inferResult(infer.last("bb_infer_request")));
+
+  await asks(infer, ui, "read", "read");
+  for (const question of ui.all("input_strict").slice(-2)) await ui.send(yes(question));
+  await tools.send(toolResult(tools.last("bb_tool_call_request"), "x"));
+  assert.equal(ui.all("input_strict").length, 3, "what was approved is not asked for again");
+  await tools.send(toolResult(tools.last("bb_tool_call_request"), "x"));
+  assert.equal(tools.all("bb_tool_call_request").length, 5);
+  await infer.send(inferResult(infer.last("bb_infer_request")));
+  await world.end();
+});
+
+test("an idempotent call whose source returns is not sent again where a policy denies it by then (POL-2, TOL-6)", async () => {
+  const { world, infer, tools, ui, owner } = await cast({}, idempotent);
+  await asks(infer, ui, "read");
+  await tools.link.close("crashed");
+  await owner.send({ event_type: "bb_policy", id: "p", rules: [{ tool: "read", decision: "deny" }] });
+  const back = await world.join("toolsource");
+  await back.send(idempotent);
+  assert.deepEqual(back.all("bb_tool_call_request"), []);
+  assert.deepEqual(statuses(ui), ["lost"]);
+  await infer.send(inferResult(infer.last("bb_infer_request")));
+  await world.end();
+});
+
 test("an interrupt ends a call that waits for room at once, and gives the running one its grace (QTA-2, INT-3)", async () => {
   const { world, infer, tools, ui, owner } = await cast({ quotas: { calls: 1 } });
   await asks(infer, ui, "read", "read");

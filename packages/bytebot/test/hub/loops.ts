@@ -58,7 +58,8 @@ export class Loops {
         this.since.set(scope, (this.since.get(scope) ?? Infinity) + 1);
         return;
       case "interrupt":
-        return this.interrupt(scope, Number(event["ts"]));
+        // One with `reached` says what has happened, and stops nothing (INT-6).
+        return event["reached"] === undefined ? this.interrupt(scope, Number(event["ts"])) : undefined;
       case "bb_infer_request":
         return this.asked(event, loop);
       case "bb_infer_result":

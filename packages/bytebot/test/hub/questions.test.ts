@@ -164,6 +164,44 @@ test("a tool asks within its own call, a context in any scope it serves; nobody 
   await world.end({ finished: false });
 });
 
+test("calls of a controller's, and what has to be asked about them, are bounded; one that was refused may be asked for again (TOL-11, QUE-1)", async () => {
+  const world = new World({
+    limits: { ownCalls: 4, questions: 3 },
+    policy: [{ tool: "*", input: { "/ask": "true" }, decision: "ask" }],
+  });
+  const tools = await world.join("toolsource");
+  await tools.send(register("read"));
+  const ui = await world.join("ui", { owner: true }, { owner: true });
+  const call = (id: string, ask: boolean): Event => ({
+    ...{ event_type: "bb_tool_call_request", id, scope: "u", name: "read", input: { ask } },
+  });
+  const answer = (id: string): Event => {
+    const found = ui.all("bb_tool_call_result").find(({ in_reply_to }) => in_reply_to === id);
+    assert.ok(found, id);
+    return found;
+  };
+  for (let n = 0; n < 4; n++) await ui.send(call(`k${n}`, true));
+  assert.equal(ui.all("input_strict").length, 3);
+  assert.deepEqual(
+    [answer("k3")["status"], (answer("k3")["error"] as Event)["code"], (answer("k3")["error"] as Event)["retryable"]],
+    ["error", "overloaded", true],
+  );
+  await ui.send(call("k4", false), call("k5", false));
+  assert.deepEqual(
+    [ui.last("bb_error")["code"], ui.last("bb_error")["retryable"], ui.last("bb_error")["in_reply_to"]],
+    ["overloaded", true, "k5"],
+  );
+  await ui.send(call("k0", true));
+  assert.equal(ui.all("bb_error").length, 1, "the same again is the same");
+  await tools.send(toolResult(tools.last("bb_tool_call_request"), "read"));
+  await ui.send(call("k5", false));
+  await tools.send(toolResult(tools.last("bb_tool_call_request"), "read"));
+  assert.equal(answer("k5")["status"], "ok");
+  for (const question of ui.all("input_strict")) await ui.send(reply(question, "deny"));
+  assert.equal(answer("k0")["status"], "denied");
+  await world.end();
+});
+
 test("a conversation has a bounded number of questions open; more are refused, and may be asked again (QUE-1)", async () => {
   const world = new World({ limits: { questions: 2 } });
   const context = await world.join("context");

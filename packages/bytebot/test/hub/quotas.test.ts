@@ -191,6 +191,30 @@ test("a tenant that sends more than its events a second is told when to try agai
   await world.end();
 });
 
+test("what names the scope or the call of another tenant takes nothing of its events, and is told nothing of them (QTA-3, SCP-7)", async () => {
+  const world = new World();
+  const { infer, tools, ui } = await calling(world, ["v"], 1);
+  const [call] = tools.all("bb_tool_call_request");
+  const [flood, other] = [
+    await world.join("ui", { name: "flood", scopes: ["u"] }),
+    await world.join("toolsource", { name: "other", scopes: ["w"] }),
+  ];
+  for (let n = 0; n < 600; n++) flood.link.send(message("hi", `v/c_${n % 7}`, { id: `m${n}` }));
+  for (let n = 0; n < 600; n++)
+    other.link.send({ event_type: "bb_tool_progress", call_id: call!["call_id"], fraction: 0.5 });
+  await world.settle();
+  for (const { code, message: text } of [...flood.all("bb_error"), ...other.all("bb_error")])
+    assert.ok(code === "not_found" || !String(text).includes('"v"'), String(text));
+  assert.equal(flood.all("bb_error").length, 600);
+  await ui.send(message("mine", "v", { id: "mine" }));
+  assert.equal(ui.last("bb_ack")["fate"], "queued");
+  await flood.send(message("hi", "u", { id: "own" }));
+  assert.equal(flood.last("bb_error")["in_reply_to"], "own", "what it sent has used up its own tenant's room");
+  await tools.send(toolResult(call!, "done"));
+  await finish(infer, ["v", "v"]);
+  await world.end();
+});
+
 test("a bucket gives what its rate says, whenever it is asked, and forgets who is silent (QTA-3)", () => {
   const steps = fc.array(fc.record({ key: fc.constantFrom("a", "b"), wait: fc.integer({ min: 0, max: 700 }) }));
   fc.assert(
@@ -300,10 +324,10 @@ test("a tenant has so many conversations in memory; what nothing came of does no
   const world = new World({ quotas: { conversations: 3 } });
   const infer = await world.join("infer");
   const ui = await world.join("ui");
-  for (let n = 0; n < 20; n++) {
-    await ui.send({ event_type: "interrupt", scope: `u/x_${n}` }, message(" ", `u/y_${n}`, { id: `y_${n}` }));
-  }
+  for (let n = 0; n < 20; n++) await ui.send({ event_type: "interrupt", scope: `u/x_${n}` });
+  for (let n = 0; n < 20; n++) await ui.send(message(" ", `u/b_${n}`, { id: `b${n}` }));
   assert.equal(ui.all("bb_error").length, 20);
+  assert.equal(world.hub.counts()["conversations"], 0);
   for (let n = 0; n < 4; n++) await ui.send(message("hi", `u/c_${n}`));
   assert.deepEqual(refusal(ui), ["overloaded", true, true]);
   await ui.send(message("hi", "v"), message("more", "u/c_0"));

@@ -86,6 +86,6 @@ function turnOf(turn: StoredTurn): unknown {
   return { ...rest, loopId: known, stops, ...inputs, asked: asked.map(callOf) };
 }
 
-function callOf({ id, input, loopId, asking, sent, status, content }: StoredCall): unknown {
-  return { id, input, loopId, asking, status, content, ...(status === undefined ? { sent } : {}) };
+function callOf({ id, input, loopId, asking, sent, approved, status, content }: StoredCall): unknown {
+  return { id, input, loopId, asking, status, content, ...(status === undefined ? { sent, approved } : {}) };
 }

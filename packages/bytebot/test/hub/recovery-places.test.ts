@@ -153,6 +153,37 @@ test("a question that nobody answered before the Hub went on ends its call, and 
   await world.end();
 });
 
+test("a call that was approved and waits for room is not asked for again after a restart, also where a snapshot is all that is left (REC-5, REC-6)", async () => {
+  const options = { policy, quotas: { calls: 1 } };
+  const before = new World({ ...options, retention: { events: 8, bytes: Infinity } });
+  const infer = await before.join("infer");
+  const ui = await before.join("ui");
+  await (await before.join("toolsource")).send(register("read"));
+  for (const scope of ["u/a", "u/b"]) {
+    await ui.send(message("go", scope));
+    const asked = infer.last("bb_infer_request");
+    await infer.send(...toolChunks(asked, "read", {}), inferResult(asked, "tool_use"));
+    const question = ui.last("input_strict")["id"];
+    await ui.send({ event_type: "input_reply", in_reply_to: question, outcome: "accepted", value: "once" });
+  }
+  for (const text of ["one", "two", "three", "four"]) await ui.send(message(text, "u/b"));
+  const whole = await before.entries();
+  assert.ok(whole.findLast(({ cell, base }) => cell === "u/b" && base));
+  await before.hub.close();
+  const world = await restarted(await cutAfter(whole, Infinity), options);
+  checkRecalled(world.hub["core"], await world.entries(), new Set());
+  const tools = await world.join("toolsource");
+  await tools.send(register("read"));
+  const late = await world.join("ui");
+  await goOn(world);
+  assert.deepEqual(late.all("input_strict"), []);
+  assert.deepEqual(
+    tools.all("bb_tool_call_request").map(({ scope }) => scope),
+    ["u/b"],
+  );
+  await world.hub.close();
+});
+
 test("what a turn that is held was allowed runs when the Hub goes on; a call that was asked for meanwhile is not ended with it (REC-4)", async () => {
   const before = new World({ policy: [{ tool: "*", decision: "ask" }] });
   await approving(before);

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { MemoryLog } from "../../src/log/index.ts";
+import { Recall } from "../../src/hub/recovery/recall.ts";
 import type { Event } from "../../src/wire/index.ts";
 import { calling, cast, cutAfter, ends, goOn, logged, restarted, types } from "./restart.ts";
 import { inferFailure, inferResult, message, register, textChunks, toolResult, World } from "./world.ts";
@@ -71,6 +72,41 @@ test("an inference that was cut off is asked for again as the next attempt, and 
   assert.deepEqual([cut?.["success"], cut?.["synthetic"], cut?.["will_retry"]], [false, true, true]);
   await again.send(...textChunks(request, "all of it"), inferResult(request));
   assert.equal(ends(reader.got)[0]?.["stop_reason"], "end_turn");
+  await world.end();
+});
+
+test("whatever an input says of loops, a turn that was cut off keeps its name, also on a log that kept the word (ENV-6, REC-1)", async () => {
+  const before = new World();
+  const infer = await before.join("infer");
+  const ui = await before.join("ui");
+  await ui.send(message("go"));
+  const { loop_id } = infer.last("bb_infer_request");
+  const claims = { loop_id: "l_mine", round: 7, attempt: 7, call_id: "c_mine", request_id: "t_mine" };
+  const second = message("and", "u", { id: "m2", ...claims });
+  await ui.send(second, second);
+  assert.equal(ui.all("bb_ack").length, 2, "the same again is the same");
+  const whole = await before.entries();
+  await before.hub.close();
+  const [, , queued] = whole.flatMap(({ events }) => [...events]);
+  assert.equal(queued!["id"], "m2");
+  assert.deepEqual(
+    Object.keys(claims).filter((field) => field in queued!),
+    [],
+  );
+  const old = new Recall();
+  for (const event of whole.flatMap(({ events }) => [...events]))
+    old.add(event === queued ? { ...event, loop_id: "l_mine" } : event);
+  assert.equal(old.conversations.get("u")!.turn!.loopId, loop_id);
+  const world = await restarted(await cutAfter(whole, Infinity));
+  const again = await world.join("infer");
+  await goOn(world);
+  await world.pass(1000);
+  assert.equal(again.last("bb_infer_request")["loop_id"], loop_id);
+  const late = await world.join("ui", { name: "ui" });
+  await late.send({ event_type: "interrupt", id: "i1", scope: "u", ...claims });
+  await again.send({ ...inferResult(again.last("bb_infer_request")), success: false });
+  const stopped = (await logged(world)).find(({ event_type }) => event_type === "interrupt");
+  assert.deepEqual([stopped!["id"], stopped!["loop_id"], stopped!["call_id"]], ["i1", undefined, undefined]);
   await world.end();
 });
 

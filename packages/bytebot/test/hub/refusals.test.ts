@@ -156,8 +156,9 @@ test("an interrupt of a whole tenant and of a part between is logged where each 
     JSON.stringify(logged),
   );
   assert.ok(
-    logged.some(([cell, id, scope]) => cell === "u/b" && id === "i2" && scope === "u/b"),
+    logged.some(([cell, id, scope]) => cell === "u/b" && id === undefined && scope === "u/b"),
     JSON.stringify(logged),
   );
+  assert.deepEqual(logged.at(-1), ["u", "i2", "u"], "whose it was is known where it was sent to (INT-6)");
   await world.end();
 });

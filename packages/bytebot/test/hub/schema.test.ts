@@ -209,9 +209,28 @@ test("a question whose schema is broken is refused, and its asker may ask again 
   const ask = { event_type: "bb_input_request", id: "k", scope: "u", prompt: "?" };
   await context.send({ ...ask, schema: { pattern: "(" } });
   assert.equal((await context.gets("bb_error"))["code"], "invalid_params");
+  assert.equal(world.hub.counts()["conversations"], 0, "nothing came of it (QTA-7)");
   await context.send({ ...ask, schema: { pattern: "a" } });
   await ui.gets("input_strict");
   await world.pass(300_000);
+  await world.end();
+});
+
+test("a question that is refused as too many are being checked may be asked again under the same id (QUE-1)", async () => {
+  const world = new World();
+  const context = await world.join("context");
+  await world.join("ui");
+  const ask = (n: number): Event => ({
+    ...{ event_type: "bb_input_request", id: `k${n}`, scope: `u/c_${n}`, prompt: "?", schema: { pattern: "(" } },
+  });
+  for (let n = 0; n <= 100; n++) context.link.send(ask(n));
+  await world.settle();
+  const early = context.all("bb_error").find(({ code }) => code === "overloaded");
+  assert.equal(early?.["in_reply_to"], "k100");
+  await context.gets("bb_error", 101);
+  await context.send(ask(100));
+  assert.equal((await context.gets("bb_error", 102))["code"], "invalid_params", "it was checked, not taken as known");
+  assert.equal(world.hub.counts()["conversations"], 0);
   await world.end();
 });
 

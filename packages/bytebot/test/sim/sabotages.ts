@@ -133,6 +133,12 @@ const easy: readonly Sabotage[] = [
     replace: "",
   },
   {
+    name: "an interrupt of several cells has happened as soon as one of them has it (LOG-1, INT-6)",
+    file: "hub/turn/interrupt.ts",
+    find: "if (!wide || --wide.left > 0) return;",
+    replace: "if (!wide) return;",
+  },
+  {
     name: "an interrupt does not return what was not delivered (INT-2)",
     file: "hub/turn/stop.ts",
     find: `core.append(scope, { event_type: "input_state", id: input.id, scope, fate: "returned" });`,

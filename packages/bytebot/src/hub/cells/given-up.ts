@@ -3,6 +3,7 @@ import type { Core } from "../core.ts";
 import type { Batch } from "../effects.ts";
 import { forget, reply } from "../seen.ts";
 import type { Asker, Conversation } from "../state.ts";
+import { notLogged } from "../turn/interrupt.ts";
 
 /**
  * The log did not take what this cell did, so it did not happen: its work is cancelled, its state forgotten, whoever
@@ -29,6 +30,7 @@ export function giveUp(core: Core, cell: string, lost: readonly Batch[], error: 
     core.settle(conversation);
     core.unload(conversation);
   }
+  notLogged(core, cell, lost, error);
   for (const [loop_id, scope] of loops) {
     const end = { scope, loop_id, stop_reason: "error", ts: core.now };
     const done = { event_type: "infer_chunk", kind: "loop_done", ...end, error: error.toWire() };

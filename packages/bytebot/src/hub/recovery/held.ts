@@ -37,7 +37,7 @@ interface State {
   questions: { event: Event; lost?: true }[];
   /** The answers given for the whole conversation, and until when. */
   approved: [key: string, approval: Approval][];
-  /** But for open questions: who asks one again after a restart asks anew. */
+  /** But for open questions, and interrupts on their way: who asks one again after a restart asks anew. */
   seen: [component: string, id: string, seen: Seen][];
 }
 
@@ -94,11 +94,13 @@ export function toState(conversation: Conversation, withMessages: boolean): Stat
     approved: [...approved.entries()],
     seen: [...seen].flatMap(([component, known]) =>
       [...known.entries()]
-        .filter(([, each]) => each.answer || each.event?.event_type !== "bb_input_request")
+        .filter(([, each]) => each.answer || !ANEW.has(String(each.event?.event_type)))
         .map(([id, each]): State["seen"][number] => [component, id, fromSeen(each)]),
     ),
   };
 }
+
+const ANEW = new Set(["bb_input_request", "interrupt"]);
 
 /** What the Hub stamps when it is logged: not a part of what happened. */
 function bare({ seq: _seq, cursor: _cursor, ...event }: Event): Event {
@@ -161,6 +163,8 @@ function fromCall(call: Call): StoredCall {
   if (input !== undefined) stored.input = input;
   if (loopId !== undefined) stored.loopId = loopId;
   if (state === "asking") stored.asking = true;
+  // It was approved, and waits for room.
+  if (state === "queued" && call.approved !== undefined) stored.approved = call.approved;
   if (call.stopBy !== undefined) stored.stopped = true;
   if (requester) stored.requester = fromAsker(requester);
   if (approvedBy !== undefined) stored.approvedBy = approvedBy;

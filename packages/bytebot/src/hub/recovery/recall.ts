@@ -42,7 +42,9 @@ export class Recall {
     if (event.event_type === "conversation_deleted") return this.conversations.clear();
     const conversation = this.conversation(scope);
     const { turn } = conversation;
-    if (turn && typeof event["loop_id"] === "string") turn.loopId = event["loop_id"];
+    // Of an input it says nothing: in an old log it is what its sender wrote.
+    if (turn && typeof event["loop_id"] === "string" && event.event_type !== "user_event")
+      turn.loopId = event["loop_id"];
     switch (event.event_type) {
       case "user_event":
         return this.input(conversation, event);
@@ -109,11 +111,11 @@ export class Recall {
     } else queue.push(input);
   }
 
-  /** It is logged once a cell, and reaches all that went on there. */
-  private interrupt(event: Event, scope: string): void {
+  /** It is logged once a cell, and reaches all that went on there. `reached`: it did so before, and is known from here on. */
+  private interrupt({ reached, ...event }: Event, scope: string): void {
     for (const conversation of this.conversations.values()) {
       const { turn, queue } = conversation;
-      if (!encloses(scope, conversation.scope)) continue;
+      if (reached !== undefined || !encloses(scope, conversation.scope)) continue;
       stop(conversation, String(event["reason"]));
       for (const input of [...queue, ...(turn?.steers ?? [])]) input.returning = true;
     }

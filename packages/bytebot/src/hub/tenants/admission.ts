@@ -2,6 +2,7 @@ import { BytebotError, tenantOf, type Event } from "../../wire/index.ts";
 import { missed } from "../turn/blocks.ts";
 import type { Core } from "../core.ts";
 import type { ConnectionId } from "../effects.ts";
+import { mayTouch } from "../grants.ts";
 import { tenantsOf } from "./quotas.ts";
 import type { Connection, Synced } from "../state.ts";
 
@@ -16,11 +17,13 @@ const UNCOUNTED = new Set(
   ),
 );
 
-/** A tenant sends so many events in a second, whoever sends them for it. */
+/**
+ * A tenant sends so many events in a second, whoever sends them for it. What names another's scope or call counts to the
+ * sender's own: it takes nothing of that one's room, nor learns whether there is any (rules QTA-3 and SCP-7).
+ */
 export function mustHaveRate(core: Core, connection: Synced, event: Event): void {
-  const { event_type, scope, call_id } = event;
-  if (UNCOUNTED.has(event_type)) return;
-  const at = typeof scope === "string" ? scope : core.pending.get(String(call_id))?.scope;
+  if (UNCOUNTED.has(event.event_type)) return;
+  const at = placeOf(core, connection, event);
   const [own] = at === undefined ? tenantsOf(connection.grant.scopes) : [tenantOf(at)];
   const wait = own === undefined ? 0 : core.rates.take(own, core.now);
   if (wait === 0) return;
@@ -29,6 +32,12 @@ export function mustHaveRate(core: Core, connection: Synced, event: Event): void
     retryable: true,
     retryAfterMs: wait,
   });
+}
+
+function placeOf(core: Core, connection: Synced, { scope, call_id }: Event): string | undefined {
+  if (typeof scope === "string") return mayTouch(connection, scope) ? scope : undefined;
+  const call = core.pending.get(String(call_id));
+  return call?.to === connection.id ? call.scope : undefined;
 }
 
 /** A line that was no event. */

@@ -3,10 +3,10 @@ import type { Core } from "../core.ts";
 import { mayTouch } from "../grants.ts";
 import { approvalOf, isYes, keepApproval, questionOf, type Choice } from "./approvals.ts";
 import type { Ruling } from "./policy.ts";
-import { open } from "./questions.ts";
-import { askedBy, refused } from "./results.ts";
+import { mustHaveRoom, open } from "./questions.ts";
+import { askedBy, lost, refused } from "./results.ts";
 import { checkHere, type Outcome } from "./schema.ts";
-import { asker } from "../seen.ts";
+import { asker, forget } from "../seen.ts";
 import type { Answerer, Call, Conversation, Synced, Tool } from "../state.ts";
 import { findTool, idOf, servedBy } from "./tools.ts";
 
@@ -48,20 +48,34 @@ function checked(core: Core, conversation: Conversation, call: Call, tool: Tool,
     const why = `The arguments could not be checked, so it did not run: the schema of ${idOf(tool)}: ${outcome.why}`;
     return refused(core, conversation, call, "error", why);
   }
+  decide(core, conversation, call, tool, run);
+}
+
+/** By the policy and the tool as they are now it runs (`go`), asks, or ends. */
+function decide(core: Core, conversation: Conversation, call: Call, tool: Tool, go: typeof run): void {
   const server = servedBy(core, tool.componentId, conversation.scope);
   if (!server || !isCurrent(core, tool))
     return refused(core, conversation, call, "error", removed(call, "was offered"));
   const ruling = rulingOf(core, conversation, call, tool, server);
   if (ruling.decision === "deny") return refused(core, conversation, call, "denied", DENIED);
-  if (ruling.decision === "allow") return run(core, conversation, call, server);
+  if (ruling.decision === "allow") return go(core, conversation, call, server);
   const approval = approvalOf(core, conversation, tool, call.input, ruling);
   if (approval) {
     if (approval.by !== undefined) call.approvedBy = approval.by;
-    return run(core, conversation, call, server);
+    return go(core, conversation, call, server);
   }
   const fields = { ...questionOf(idOf(tool), call.input, tool, ruling), call_id: call.id, ...askedBy(call) };
+  try {
+    mustHaveRoom(core, conversation);
+  } catch (error) {
+    return didNotRun(core, conversation, call, BytebotError.from(error));
+  }
   call.state = "asking";
   open(core, conversation, { type: "approval", call }, fields);
+}
+
+function didNotRun(core: Core, conversation: Conversation, call: Call, why: BytebotError): void {
+  refused(core, conversation, call, "error", `It did not run: ${why.message}.`, why.toWire());
 }
 
 const DENIED = "The policy of this app does not allow this call.";
@@ -124,15 +138,14 @@ function run(core: Core, conversation: Conversation, call: Call, server: Synced)
   core.settle(conversation);
 }
 
-/** Its conversation's turn has come: the first of its calls that wait runs, the others wait again. */
+/** Its conversation's turn has come: the first of its calls that wait runs, where it still may; the others wait again. */
 export function runNext(core: Core, conversation: Conversation): void {
   const [first, second] = [...conversation.calls.values()].filter(({ state }) => state === "queued");
   if (!first) return;
   if (second) core.tenants.wait(conversation, "call");
-  const tool = first.tool!;
-  const server = isCurrent(core, tool) ? servedBy(core, tool.componentId, conversation.scope) : undefined;
-  if (server) runNow(core, conversation, first, server);
-  else refused(core, conversation, first, "error", removed(first, "was offered"));
+  const { tool, approved } = first;
+  if (approved === undefined) decide(core, conversation, first, tool!, runNow);
+  else runApproved(core, conversation, first, tool!, approved, runNow);
 }
 
 function removed(call: Call, since: string): string {
@@ -146,8 +159,7 @@ function runNow(core: Core, conversation: Conversation, call: Call, server: Sync
   try {
     core.budgets.checkCall(tenant, core.now);
   } catch (error) {
-    const why = BytebotError.from(error);
-    return refused(core, conversation, call, "error", `It did not run: ${why.message}.`, why.toWire());
+    return didNotRun(core, conversation, call, BytebotError.from(error));
   }
   const timeout = call.tool?.definition.timeout_ms ?? core.limits.toolMs;
   call.deadline = core.now + timeout;
@@ -195,8 +207,9 @@ export function resend(core: Core, server: Synced): void {
   }
 }
 
-/** The same request as is in the log, with the time that is left for it. */
+/** The same request as is in the log, with the time that is left for it; not where a policy denies it by now (rule POL-2). */
 function sendAgain(core: Core, conversation: Conversation, call: Call, server: Synced): void {
+  if (rulingOf(core, conversation, call, call.tool!, server).decision === "deny") return lost(core, conversation, call);
   const { id: call_id, name, input, deadline: deadline_ts, loopId } = call;
   dispatch(core, conversation, call, server, {
     ...{
@@ -225,13 +238,21 @@ export function goAgain(core: Core, conversation: Conversation, call: Call): voi
 }
 
 /** What a person has approved runs, where it is still the tool that they saw, and no policy has denied it since. */
-export function runApproved(core: Core, conversation: Conversation, call: Call, tool: Tool, hash: string): void {
+export function runApproved(
+  core: Core,
+  conversation: Conversation,
+  call: Call,
+  tool: Tool,
+  hash: string,
+  go: typeof run = run,
+): void {
   const isAsSeen = tool.hash === hash && isCurrent(core, tool);
   const server = isAsSeen ? servedBy(core, tool.componentId, conversation.scope) : undefined;
   if (!server) return refused(core, conversation, call, "error", removed(call, "was asked for"));
   const { decision } = rulingOf(core, conversation, call, tool, server);
-  if (decision === "deny") refused(core, conversation, call, "denied", DENIED);
-  else run(core, conversation, call, server);
+  if (decision === "deny") return refused(core, conversation, call, "denied", DENIED);
+  call.approved = hash;
+  go(core, conversation, call, server);
 }
 
 /** The owner's or the controller's wish for a call: the Hub decides and executes as for a model's. */
@@ -240,6 +261,13 @@ export function request(core: Core, connection: Synced, event: ToolCallRequest):
   if (id === undefined)
     throw new BytebotError("invalid_params", "bb_tool_call_request needs an id: it is how the result is found");
   const conversation = core.conversation(event.scope);
+  const most = core.limits.ownCalls;
+  if ([...conversation.calls.values()].filter(({ loopId }) => loopId === undefined).length >= most) {
+    forget(conversation, connection.offer.componentId, id);
+    throw new BytebotError("overloaded", `${most} calls that were asked for are open in "${event.scope}"`, {
+      retryable: true,
+    });
+  }
   const [modelName, tool] = findTool(core, event.scope, event.name) ?? [event.name, undefined];
   const call = newCall(core.newId("c"), tool, modelName, event.input ?? {});
   call.requester = asker(connection, id, event.principal);

@@ -14,22 +14,25 @@ export function ask(core: Core, connection: Synced, event: InputRequest): void {
   const schema = event.schema && toSchema(event.schema, "the question");
   if (seenBefore(core, conversation, connection, event)) return;
   if (!schema || schema.plain) return pose(core, connection, event, schema);
-  const { componentId } = connection.offer;
   const of = { connection: connection.id, event };
-  const unask = (): void => {
-    forget(conversation, componentId, event.id);
-    core.reconsider(conversation);
-  };
-  core.check({ by: tenantOf(conversation.scope), schemas: [schema.text], of }, (outcome) => {
+  const orForget = (work: () => void): void => {
     try {
-      if (outcome.result === "unusable") throw unusable("the question", outcome.why);
-      if (core.synced(connection.id)) pose(core, connection, event, schema);
-      else unask();
+      work();
     } catch (error) {
-      unask();
+      forget(conversation, connection.offer.componentId, event.id);
+      core.refusedIn(conversation);
       throw error;
     }
-  });
+  };
+  orForget(() =>
+    core.check({ by: tenantOf(conversation.scope), schemas: [schema.text], of }, (outcome) =>
+      orForget(() => {
+        if (!core.synced(connection.id)) throw new BytebotError("cancelled", "whoever asked is gone");
+        if (outcome.result === "unusable") throw unusable("the question", outcome.why);
+        pose(core, connection, event, schema);
+      }),
+    ),
+  );
 }
 
 function placeOf(core: Core, connection: Synced, event: InputRequest): { scope: string; call: Call | undefined } {
@@ -44,7 +47,8 @@ function placeOf(core: Core, connection: Synced, event: InputRequest): { scope: 
   return { scope, call: found?.call };
 }
 
-function mustHaveRoom(core: Core, { scope, questions }: Conversation): void {
+/** Throws `overloaded` where as many questions are open in this conversation as may be (rule QUE-1). */
+export function mustHaveRoom(core: Core, { scope, questions }: Conversation): void {
   if (questions.size < core.limits.questions) return;
   throw new BytebotError("overloaded", `${core.limits.questions} questions are open in "${scope}"`, {
     retryable: true,

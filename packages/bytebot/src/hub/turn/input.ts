@@ -4,7 +4,6 @@ import {
   isBlank,
   type Block,
   type Event,
-  type Interrupt,
   type TurnRequest,
   type UserEvent,
 } from "../../wire/index.ts";
@@ -13,13 +12,15 @@ import type { Core } from "../core.ts";
 import type { Effect } from "../effects.ts";
 import { mustFitTranscript } from "./fit.ts";
 import { modeOf, type Mode } from "./mode.ts";
+import { unclaimed } from "./unclaimed.ts";
 import { asker, forget, remember, seenBefore } from "../seen.ts";
 import { stopConversation } from "./stop.ts";
 import type { Call, Conversation, Input, Synced } from "../state.ts";
 import { start } from "./turn.ts";
 
 /** What a person sent: logged, acknowledged with its fate, echoed, and one turn at a time (rules INP-1 to INP-5). */
-export function userEvent(core: Core, connection: Synced, event: UserEvent): void {
+export function userEvent(core: Core, connection: Synced, sent: UserEvent): void {
+  const event = unclaimed(sent);
   const conversation = core.conversation(event.scope);
   mustFitTranscript(event.content);
   if (seenBefore(core, conversation, connection, event)) return;
@@ -29,12 +30,10 @@ export function userEvent(core: Core, connection: Synced, event: UserEvent): voi
     throw new BytebotError("invalid_params", "user_event has neither text nor content: blank text counts as none");
   }
   const id = event.id ?? core.newId("e");
-  // In the log these say that somebody waits for its turn: see `turnRequest`.
-  const { request_id: _, call_id: __, ...own } = event;
   const mode = modeOf(core.options.input, event);
   // In the log stands what it went by: the rules of another day may be others.
   const went = mode === undefined ? {} : { mode };
-  const input: Input = { id, event: { ...own, id, ...went, from: connection.offer.componentId } as Event, content };
+  const input: Input = { id, event: { ...event, id, ...went, from: connection.offer.componentId } as Event, content };
   accept(core, connection, conversation, input, mode ?? "queue", event.id);
 }
 
@@ -120,31 +119,4 @@ function accept(
     stopConversation(core, conversation, "replaced", false);
   } else queue.push(input);
   core.settle(conversation);
-}
-
-/** Stops what was started in the scope and below before it, and nothing else (rules INT-1 to INT-5). */
-export function interrupt(core: Core, connection: Synced, event: Interrupt): void {
-  if (seenBefore(core, core.conversation(event.scope), connection, event)) return;
-  const from = connection.offer.componentId;
-  const reached = within(core, event.scope);
-  const logged = new Map<string, ReturnType<Core["append"]>>();
-  for (const { cell } of reached) {
-    // Addressed to the part of the scope that this cell holds: every reader of it may see it.
-    const scope = encloses(event.scope, cell) ? cell : event.scope;
-    if (!logged.has(cell)) logged.set(cell, core.append(scope, { ...event, scope, from }));
-  }
-  if (event.id !== undefined) {
-    const own = logged.get(event.scope) ?? logged.values().next().value;
-    const ack: Effect = { type: "ack", to: connection.id, inReplyTo: event.id, ...(own ? { of: own } : {}) };
-    remember(core.conversation(event.scope), asker(connection, event.id), ack);
-    core.effect(event.scope, ack);
-  }
-  for (const conversation of reached) stopConversation(core, conversation, event.reason ?? "interrupt", true);
-}
-
-/** The live conversations that a scope encloses. */
-export function within(core: Core, scope: string): Conversation[] {
-  const end = scope.indexOf("/");
-  const tenant = end === -1 ? scope : scope.slice(0, end);
-  return [...(core.active.get(tenant) ?? [])].filter((conversation) => encloses(scope, conversation.scope));
 }

@@ -11,7 +11,8 @@ export class Effects implements Check {
   private readonly stage: Stage;
   /** Inputs and calls that are in the log. */
   private readonly inputs = new Set<string>();
-  private readonly interrupts = new Set<string>();
+  /** Interrupts of a wider scope, by sender and cell, of which it is not said yet that all cells have them. */
+  private readonly spread = new Map<string, number>();
   private readonly calls = new Map<string, "asked" | "ended">();
   /** To which connections a call went. */
   private readonly sentTo = new Map<string, Set<Line>>();
@@ -28,7 +29,7 @@ export class Effects implements Check {
       const { event_type, id, scope, from } = event;
       const call = String(event["call_id"]);
       if (event_type === "user_event") this.inputs.add(`${String(from)} ${String(id)} ${String(scope)}`);
-      if (event_type === "interrupt") this.interrupts.add(`${String(from)} ${String(id)}`);
+      if (event_type === "interrupt") this.interrupted(event);
       if (event_type === "bb_tool_call_request") this.calls.set(call, "asked");
       if (event_type === "bb_tool_call_result") this.calls.set(call, "ended");
       if (event_type === "bb_tool_call_result" || event_type === "bb_infer_result") this.ended(event);
@@ -86,6 +87,17 @@ export class Effects implements Check {
     const logged =
       event["cursor"] === undefined ? log.atSeq(cell, Number(event["seq"])) : log.at(cell, event["cursor"]);
     return logged !== undefined && logged["ts"] === event["ts"] && logged["id"] === event["id"];
+  }
+
+  private interrupted({ from, scope, id, reached }: Event): void {
+    for (const cell of (reached as string[] | undefined) ?? []) {
+      const key = `${String(from)} ${cell}`;
+      const before = this.spread.get(key) ?? 0;
+      assert.ok(before > 0, `${String(id)} of ${String(from)} is in the log of ${cell} before that is said (INT-6)`);
+      this.spread.set(key, before - 1);
+    }
+    const key = `${String(from)} ${String(scope)}`;
+    if (id === undefined) this.spread.set(key, (this.spread.get(key) ?? 0) + 1);
   }
 
   private call(line: Line, event: Event, what: string): void {
