@@ -11,6 +11,8 @@ export interface Edit {
 export interface Sabotage extends Edit {
   name: string;
   and?: Edit;
+  /** The first seed that is tried, where those that notice are rare. */
+  from?: number;
 }
 
 const easy: readonly Sabotage[] = [
@@ -255,6 +257,7 @@ const easy: readonly Sabotage[] = [
   },
   {
     name: "a reader is shown a cell before its open state (RPL-2)",
+    from: 511,
     file: "hub/readers/readers.ts",
     find: "if (!resume) return cell === undefined || !joining.has(cell);",
     replace: "if (!resume) return true;",

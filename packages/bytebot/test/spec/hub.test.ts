@@ -81,11 +81,15 @@ test("an interrupt is logged in each cell that it stops, under that cell's part 
   await ui.send(message("one", "u"), message("two", "u/a"), message("three", "u/a/~child"), message("four", "v"));
   await ui.send({ event_type: "interrupt", id: "s1", scope: "u", reason: "enough" });
   const logged = (await world.entries()).flatMap(({ cell, events }) =>
-    events.filter(({ event_type }) => event_type === "interrupt").map(({ scope }) => [cell, scope]),
+    events
+      .filter(({ event_type }) => event_type === "interrupt")
+      .map(({ scope, id, reached }) => [cell, scope, id, reached]),
   );
+  // The last one stops nothing: it says that all have logged it, and by it the id is known again.
   assert.deepEqual(logged, [
-    ["u", "u"],
-    ["u/a", "u/a"],
+    ["u", "u", undefined, undefined],
+    ["u/a", "u/a", undefined, undefined],
+    ["u", "u", "s1", ["u", "u/a"]],
   ]);
   assert.deepEqual(
     inner.all("interrupt").map(({ scope, from, reason }) => [scope, from, reason]),
