@@ -65,6 +65,7 @@ export const recovery: readonly Sabotage[] = [
   },
   {
     name: "an owner's call that was told to stop goes on (REC-4)",
+    from: 110,
     file: "hub/recovery/resume.ts",
     find: "if (ending || call.held.stopped)",
     replace: "if (ending)",
@@ -112,6 +113,7 @@ export const recovery: readonly Sabotage[] = [
   },
   {
     name: "a call runs by whatever tool has the name that was allowed (REC-5, POL-2)",
+    from: 39,
     file: "hub/tools/calls.ts",
     find: "tool.hash === hash && isCurrent(core, tool);",
     replace: "true;",
@@ -177,6 +179,7 @@ export const recovery: readonly Sabotage[] = [
   },
   {
     name: "a snapshot stands before what led to it (REC-6)",
+    from: 43,
     file: "hub/cells/cells.ts",
     find: "if (batches[0]!.base || next.base) break;",
     replace: "if (batches[0]!.base) break;",

@@ -112,6 +112,7 @@ const easy: readonly Sabotage[] = [
   },
   {
     name: "a call that was told to stop is sent again (TOL-6)",
+    from: 96,
     file: "hub/tools/results.ts",
     find: "if (call.stopBy !== undefined) return unanswered(core, conversation, call);",
     replace: "",
@@ -124,6 +125,7 @@ const easy: readonly Sabotage[] = [
   },
   {
     name: "an interrupt stops also what comes after it (INT-1)",
+    from: 47,
     file: "hub/turn/stop.ts",
     find: "turn?.stopping && turn.stopping.until <= core.now && turn.phase",
     replace: "turn && turn.phase",
@@ -136,6 +138,7 @@ const easy: readonly Sabotage[] = [
   },
   {
     name: "an interrupt of several cells has happened as soon as one of them has it (LOG-1, INT-6)",
+    from: 59,
     file: "hub/turn/interrupt.ts",
     find: "if (!wide || --wide.left > 0) return;",
     replace: "if (!wide) return;",
