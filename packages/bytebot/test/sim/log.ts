@@ -14,6 +14,9 @@ import type { Stage } from "./stage.ts";
 
 export type Kept = Entry & { cell: string };
 
+/** What the log says when it refuses. */
+export const DISK_FULL = "disk full";
+
 /** How often what goes wrong, of 1. */
 export interface LogFaults {
   /** Committed, and the answer is lost: the Hub hears that the outcome is unknown. */
@@ -76,7 +79,7 @@ export class SimLog {
         if (what === "refused" && !this.ids.has(entry.id)) {
           this.gaps.set(cell, [...(this.gaps.get(cell) ?? []), this.position(cell)]);
           life.gaps.add(cell);
-          throw new BytebotError("unavailable", "disk full");
+          throw new BytebotError("unavailable", DISK_FULL);
         }
         if (what !== "unavailable") {
           const { pos, cursor } = this.commit(cell, expected, entry);

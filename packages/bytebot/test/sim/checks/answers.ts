@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import type { Event } from "../../../src/wire/index.ts";
 import type { Line } from "../line.ts";
-import type { Kept } from "../log.ts";
+import { DISK_FULL, type Kept } from "../log.ts";
 import { limits } from "../limits.ts";
 import type { Check } from "./check.ts";
 
@@ -67,7 +67,8 @@ export class Answers implements Check {
     assert.ok(event.event_type === "bb_error" || event.event_type === ANSWERS[type], `${what} is no answer to it`);
     answers.push(event);
     // Where a log refuses what was to be said, that is known when the log says so, however long it takes.
-    const refused = (event["error"] as { code?: string } | undefined)?.code === "unavailable";
+    const { code, message } = (event["error"] ?? {}) as { code?: string; message?: string };
+    const refused = code === "unavailable" && message === DISK_FULL;
     if (event.event_type === "bb_turn_result" && !refused) {
       const last = (this.callEnds.get(call) ?? Infinity) + limits.graceMs!;
       assert.ok(Number(event["ts"]) <= last, `${what}: the turn ended with its call (TRN-12)`);
