@@ -62,7 +62,9 @@ export function reduce(view: View, event: Shown | Act): View {
 
 /** By another screen, or the app: whose doing it was is told at the turn's end. */
 function interrupted(view: View, event: EventOf<"interrupt">): View {
-  const by = event["from"];
+  const { from: by, reached } = event as { from?: unknown; reached?: unknown };
+  // The record of one that reached several cells stops nothing, and may come when the next turn runs (rule INT-6).
+  if (reached !== undefined) return view;
   const isOther = typeof by === "string" && by !== view.self && encloses(event.scope, view.scope) && busy(view);
   return isOther ? { ...view, stoppedBy: by } : view;
 }

@@ -169,6 +169,8 @@ test("whose interrupt it was is told, unless it was our own, or one of something
   const stopped = (...events: Shown[]) =>
     plus(reduce(newView("local", "", "me"), delta("x")), ...events, done({ stop_reason: "interrupted" }));
   assert.equal(lines(stopped(interrupt({}))).at(-1), "note: Interrupted by phone.");
+  // The record of one that reached several cells stops nothing: it may come when the next turn runs (INT-6).
+  assert.equal(lines(stopped(interrupt({ id: "s1", reached: ["local", "local/b"] }))).at(-1), "note: Interrupted.");
   for (const own of [{ from: "me" }, { scope: "local/~k" }, { scope: "other" }])
     assert.equal(lines(stopped(interrupt(own))).at(-1), "note: Interrupted.");
   const later = plus(stopped(interrupt({})), delta("y", { loop_id: "l2" }));
